@@ -19,22 +19,34 @@ bool chance(std::mt19937_64& random, unsigned percent) { return random() % 100 <
 
 class faulty_disk::faulty_folder_lock final : public folder_lock {
  public:
-  faulty_folder_lock(faulty_disk& disk, std::string folder)
-      : disk_{disk}, folder_{std::move(folder)} {
+  faulty_folder_lock(faulty_disk& disk, const path& folder)
+      : disk_{disk}, folder_{folder.native()}, file_{folder / "lock"} {
     if (!disk_.locked_.insert(folder_).second)
       throw server_impl::store_error{folder_ + " is in use"};
+    try {
+      if (disk_.find(file_) == nullptr) disk_.create(file_);
+    } catch (...) {
+      disk_.locked_.erase(folder_);
+      throw;
+    }
   }
   ~faulty_folder_lock() override { disk_.locked_.erase(folder_); }
   faulty_folder_lock(const faulty_folder_lock&) = delete;
   faulty_folder_lock& operator=(const faulty_folder_lock&) = delete;
 
-  bool store_was_created() const override { return disk_.with_store_.contains(folder_); }
-  void mark_store_created() override { disk_.with_store_.insert(folder_); }
+  std::string read() const override { return disk_.read_prefix(file_, 200); }
+  void write(std::uint64_t offset, std::string_view bytes) override {
+    disk_.or_throw(disk_.change_file(act::write, file_.native(), *disk_.find(file_),
+                                     {false, offset, std::string{bytes}}),
+                   "write", file_);
+  }
+  void sync() override { disk_.sync(file_); }
   bool is_valid() const override { return true; }
 
  private:
   faulty_disk& disk_;
-  std::string folder_;
+  const std::string folder_;
+  const path file_;
 };
 
 faulty_disk::faulty_disk(std::uint64_t seed) {
@@ -163,7 +175,7 @@ void faulty_disk::power_cycle(std::uint64_t seed) {
 }
 
 std::unique_ptr<faulty_disk::folder_lock> faulty_disk::lock_folder(const path& folder) {
-  return std::make_unique<faulty_folder_lock>(*this, folder.native());
+  return std::make_unique<faulty_folder_lock>(*this, folder);
 }
 
 std::vector<std::string> faulty_disk::list(const path& folder) {
@@ -201,6 +213,18 @@ void faulty_disk::or_throw(outcome result, std::string_view action, const path& 
   if (result == outcome::no_room || result == outcome::over_quota)
     throw server_impl::disk_full{what};
   if (result != outcome::done) throw server_impl::store_error{what};
+}
+
+std::string faulty_disk::content(const path& file) const { return names_.at(file.native())->now; }
+
+void faulty_disk::overwrite(const path& file, const std::string& bytes) {
+  names_.at(file.native())->now = bytes;
+  for (auto& [name, f] : names_) {
+    f->pending.clear();
+    f->durable = f->now;
+  }
+  durable_names_ = names_;
+  pending_names_.clear();
 }
 
 void faulty_disk::create(const path& file) {

@@ -61,6 +61,10 @@ class faulty_disk final : public server_impl::disk {
   // a file, and the first changes of names.
   void power_cycle(std::uint64_t seed);
 
+  // Like `cat FILE` and `cp OTHER FILE; sync` while no server runs.
+  std::string content(const path& file) const;
+  void overwrite(const path& file, const std::string& bytes);
+
   // --- server_impl::disk
 
   const char* vfs() const noexcept override { return name_.c_str(); }
@@ -113,7 +117,6 @@ class faulty_disk final : public server_impl::disk {
   folder_map durable_names_;
   std::vector<naming> pending_names_;
   std::set<std::string> locked_;
-  std::set<std::string> with_store_;
   std::uint64_t steps_ = 0;
   bool off_ = false;
   int last_errno_ = 0;

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "server/store/lock_record.hpp"
 #include "server/store/store_error.hpp"
 
 namespace conclave::server_impl {
@@ -112,24 +113,30 @@ class flock_folder_lock final : public disk::folder_lock {
       fail("write to the folder", folder_, error);
     }
     require_own_file(folder_ / "lock", fd_.get());
-    const auto owner = text();
+    const auto owner = lock_record::process_of(read());
     if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) fail("lock the folder", folder_, errno);
       throw store_error{"the folder " + folder_.native() + " is in use by another server (" +
-                        (owner.empty() ? "it is starting" : owner.substr(0, owner.find('\n'))) +
+                        (owner.empty() ? "it is starting" : owner) +
                         "); stop that server, or choose another folder"};
     }
     if (!is_valid())
       throw store_error{"the folder " + folder_.native() +
                         " was removed while the server started; start it again"};
-    store_was_created_ = text().find(store_created_line) != std::string::npos;
-    write();
   }
 
-  bool store_was_created() const override { return store_was_created_; }
-  void mark_store_created() override {
-    if (std::exchange(store_was_created_, true)) return;
-    write();
+  std::string read() const override {
+    std::string out(200, '\0');
+    const auto n = ::pread(fd_.get(), out.data(), out.size(), 0);
+    out.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    return out;
+  }
+  void write(std::uint64_t offset, std::string_view bytes) override {
+    if (::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)) !=
+        static_cast<ssize_t>(bytes.size()))
+      fail("write", folder_ / "lock", errno);
+  }
+  void sync() override {
     if (::fdatasync(fd_.get()) != 0) fail("sync", folder_ / "lock", errno);
   }
   // Other errors, such as missing permissions, do not prove that the file is gone.
@@ -142,28 +149,8 @@ class flock_folder_lock final : public disk::folder_lock {
   }
 
  private:
-  static constexpr std::string_view store_created_line = "a store was made here\n";
-
-  std::string text() const {
-    std::string out(200, '\0');
-    const auto n = ::pread(fd_.get(), out.data(), out.size(), 0);
-    out.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-    return out;
-  }
-  void write() const {
-    auto out = "process " + std::to_string(::getpid()) + '\n';
-    if (store_was_created_) out += store_created_line;
-    // Write first, then truncate: a crash never leaves an empty file, which would mean that no
-    // store was created here.
-    if (::pwrite(fd_.get(), out.data(), out.size(), 0) != static_cast<ssize_t>(out.size()) ||
-        ::ftruncate(fd_.get(), static_cast<off_t>(out.size())) != 0) {
-      fail("write", folder_ / "lock", errno);
-    }
-  }
-
   std::filesystem::path folder_;
   unique_fd fd_;
-  bool store_was_created_ = false;
 };
 
 class posix_disk final : public disk {

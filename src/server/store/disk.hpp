@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace conclave::server_impl {
@@ -17,13 +18,14 @@ class disk {
  public:
   using path = std::filesystem::path;
 
-  // Gives exclusive use of a folder until the lock is destroyed.
+  // Gives exclusive use of a folder until the lock is destroyed. lock_record.hpp describes the
+  // content of the lock file.
   class folder_lock {
    public:
     virtual ~folder_lock() = default;
-    // Returns true if a store was ever created in the folder. The lock file records this.
-    virtual bool store_was_created() const = 0;
-    virtual void mark_store_created() = 0;
+    virtual std::string read() const = 0;
+    virtual void write(std::uint64_t offset, std::string_view bytes) = 0;
+    virtual void sync() = 0;  // of the written bytes, not of the directory entry
     // Returns false if the folder was removed, moved or replaced. In these cases, another server
     // may already use a new folder with the same name.
     virtual bool is_valid() const = 0;

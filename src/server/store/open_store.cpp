@@ -1,5 +1,8 @@
 #include "server/store/open_store.hpp"
 
+#include <array>
+#include <cstdio>
+#include <random>
 #include <string_view>
 #include <utility>
 
@@ -25,23 +28,31 @@ std::filesystem::path with_suffix(std::filesystem::path file, const char* suffix
   return file;
 }
 
+std::string random_run() {
+  std::random_device random;
+  std::array<char, lock_record::run_size + 1> text{};
+  std::snprintf(text.data(), text.size(), "%08x%08x", random(), random());
+  return text.data();
+}
+
 }  // namespace
 
 open_store::open_store(store_files names, const sqlite_store_options& options)
     : volume{options.custom_disk != nullptr ? *options.custom_disk : local_disk()},
       files{std::move(names)},
-      folder_lock{volume.lock_folder(files.folder)} {
+      folder_lock{volume.lock_folder(files.folder)},
+      record{*folder_lock} {
   if (!volume.size(files.main())) {
     check_missing();
     create();
   }
   check_file();
-  folder_lock->mark_store_created();
+  record.mark_store_created();
   volume.make_private(files.main());
   open();
   check_format(options);
   prepare_wal(options);
-  check_for_copy();
+  begin_run();
   db->checkpoint_on_close(true);
 }
 
@@ -53,7 +64,7 @@ void open_store::check_missing() const {
       files.throw_store_error("is missing, but " + name + " is there");
     }
   }
-  if (folder_lock->store_was_created())
+  if (record.store_was_created())
     files.throw_store_error("is missing, although a store was created here before");
 }
 
@@ -152,6 +163,7 @@ void open_store::upgrade(int format, const sqlite_store_options& options) {
 void open_store::mark_as_copy(const std::filesystem::path& file) const {
   database copy{file.native(), volume.vfs()};
   copy.run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+  copy.run("DELETE FROM meta WHERE key = 'run'");
   statement{copy, "INSERT OR REPLACE INTO meta VALUES ('born', ?)"}.run(unopened_copy);
 }
 
@@ -170,26 +182,42 @@ void open_store::prepare_wal(const sqlite_store_options& options) {
   db->preallocate_wal(options.wal_bytes);
 }
 
-// Compares the creation time of the file with the recorded one. If they differ, the file is a copy:
-// see sqlite_store::dropped().
-void open_store::check_for_copy() {
-  const auto known = db->text("SELECT value FROM meta WHERE key = 'born'");
-  const auto birth = volume.birth_time(files.main());
-  const auto born = birth ? std::to_string(*birth) : std::string{};
-  const bool is_copy = known && (*known == unopened_copy || (birth && *known != born));
-  if (!is_copy && (known || !birth)) return;
-  if (is_copy) static_cast<void>(load_image(*db, files));  // throws before anything is changed
+// Returns true if the file contains an older state than the last server left in this folder: see
+// sqlite_store::dropped(). A copy that replaces the file has another creation time. A copy that
+// overwrites the content of the file has another run.
+bool open_store::is_copy() const {
+  if (const auto known = db->text("SELECT value FROM meta WHERE key = 'born'")) {
+    const auto birth = volume.birth_time(files.main());
+    if (*known == unopened_copy || (birth && *known != std::to_string(*birth))) return true;
+  }
+  const auto run = db->text("SELECT value FROM meta WHERE key = 'run'");
+  return run && record.has_runs() && !record.has_run(*run);
+}
+
+// If the file is a copy, its sessions are removed in the commit that makes it the store of this
+// folder, so an interrupted start is repeated with the copy.
+void open_store::begin_run() {
+  const bool copied = is_copy();
+  if (copied) static_cast<void>(load_image(*db, files));  // throws before anything is changed
+  const auto run = random_run();
   try {
+    record.begin_run(run,
+                     copied ? std::nullopt : db->text("SELECT value FROM meta WHERE key = 'run'"));
     db->run("BEGIN");
-    if (is_copy) drop_sessions(*db, dropped.sessions, dropped.ephemeral_nodes);
-    if (birth)
-      statement{*db, "INSERT OR REPLACE INTO meta VALUES ('born', ?)"}.run(std::string_view{born});
+    if (copied) drop_sessions(*db, dropped.sessions, dropped.ephemeral_nodes);
+    statement put{*db, "INSERT OR REPLACE INTO meta VALUES (?, ?)"};
+    if (const auto birth = volume.birth_time(files.main()))
+      put.run("born"sv, std::string_view{std::to_string(*birth)});
     else
       db->run("DELETE FROM meta WHERE key = 'born'");
+    put.run("run"sv, std::string_view{run});
     db->run("COMMIT");
+    record.keep_only(run);
+  } catch (const disk_full&) {
+    if (copied) throw;  // otherwise the store continues with its previous run
   } catch (const database_error& error) {
     db->rollback();
-    if (is_copy || !error.is_disk_full()) throw;  // otherwise the next start records it
+    if (copied || !error.is_disk_full()) throw;
   }
 }
 

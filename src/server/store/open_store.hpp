@@ -7,6 +7,7 @@
 
 #include "server/store/database.hpp"
 #include "server/store/disk.hpp"
+#include "server/store/lock_record.hpp"
 #include "server/store/sqlite_store.hpp"
 #include "server/store/store_files.hpp"
 
@@ -19,6 +20,7 @@ struct open_store {
   disk& volume;
   store_files files;
   std::unique_ptr<disk::folder_lock> folder_lock;
+  lock_record record;
   std::unique_ptr<database> db;
 
   dropped_rows dropped;
@@ -36,7 +38,8 @@ struct open_store {
   void check_format(const sqlite_store_options& options);
   void upgrade(int format, const sqlite_store_options& options);
   void prepare_wal(const sqlite_store_options& options);
-  void check_for_copy();
+  bool is_copy() const;
+  void begin_run();
   void mark_as_copy(const std::filesystem::path& file) const;
 };
 

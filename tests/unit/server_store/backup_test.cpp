@@ -113,6 +113,40 @@ TEST_F(first_start_of_a_copy, drops_the_sessions_of_a_copied_file) {
   expect_a_restored_copy();
 }
 
+// `cp` into an existing file: the file keeps its creation time.
+TEST_F(first_start_of_a_copy, drops_the_sessions_of_a_file_that_was_put_back_in_place) {
+  const auto overwrite = fs::copy_options::overwrite_existing;
+  store.reset();
+  fs::copy(data / "conclave.db", other / "earlier");
+  {
+    sqlite_store later{data};
+    EXPECT_EQ(later.dropped().sessions, 0);
+    batch changes;
+    changes.zxid = 7;
+    changes.removed_nodes = {"/a/e"};
+    changes.parents.push_back({"/a", {9, 7}});
+    later.commit(changes);
+  }
+  fs::copy_file(other / "earlier", data / "conclave.db", overwrite);
+  {
+    sqlite_store copy{data};
+    EXPECT_EQ(copy.dropped().sessions, 2);
+    EXPECT_EQ(copy.dropped().ephemeral_nodes, 3);
+    EXPECT_EQ(difference(restored(model_with_sessions()), copy.load()), "");
+  }
+  EXPECT_EQ(sqlite_store{data}.dropped().sessions, 0);
+}
+
+// The lock file alone does not prove that the store is a copy.
+TEST_F(first_start_of_a_copy, a_removed_lock_file_does_not_make_a_copy) {
+  store.reset();
+  fs::remove(data / "lock");
+  EXPECT_EQ(sqlite_store{data}.dropped().sessions, 0);
+  store.emplace(data);
+  EXPECT_EQ(store->dropped().sessions, 0);
+  EXPECT_EQ(difference(model_with_sessions(), store->load()), "");
+}
+
 TEST_F(first_start_of_a_copy, later_starts_drop_nothing) {
   store->backup(other / "conclave.db");
   expect_a_restored_copy();
@@ -139,6 +173,90 @@ TEST_F(first_start_of_a_copy, a_moved_or_unclosed_folder_is_not_a_copy) {
   sqlite_store moved{other};
   EXPECT_EQ(moved.dropped().sessions, 0);
   EXPECT_EQ(difference(model_with_sessions(), moved.load()), "");
+}
+
+// A stopped store on a faulty disk. Its lock file and its file contain the same run.
+class interrupted_start : public ::testing::Test {
+ protected:
+  static sqlite_store_options on(faulty_disk& disk) {
+    return {.wal_bytes = 1 << 16, .custom_disk = &disk};
+  }
+  static void make_store(faulty_disk& disk) {
+    sqlite_store{"/data", on(disk)}.commit(with_sessions().changes);
+  }
+  // Starts the store and turns the power off at the n-th step. Returns false if there were fewer
+  // steps.
+  static bool start_until(faulty_disk& disk, std::uint64_t n, std::uint64_t seed) {
+    disk.plan = [at = disk.steps() + n](const faulty_disk::step& s) {
+      return s.number == at ? faulty_disk::outcome::power_off : faulty_disk::outcome::done;
+    };
+    try {
+      sqlite_store{"/data", on(disk)};
+    } catch (const store_error&) {
+      EXPECT_TRUE(disk.is_off());
+    }
+    const bool was_off = disk.is_off();
+    disk.plan = nullptr;
+    disk.power_cycle(seed);
+    return was_off;
+  }
+};
+
+TEST_F(interrupted_start, does_not_make_a_copy) {
+  std::mt19937_64 random{5};
+  std::uint64_t n = 1;
+  for (bool was_off = true; was_off; ++n) {
+    was_off = false;
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      faulty_disk disk;
+      make_store(disk);
+      was_off = start_until(disk, n, seed * n) || was_off;
+      if (seed % 2 == 1) start_until(disk, 1 + random() % 20, random());  // and once more
+      sqlite_store store{"/data", on(disk)};
+      ASSERT_EQ(store.dropped().sessions, 0) << "step " << n << ", seed " << seed;
+      ASSERT_EQ(difference(model_with_sessions(), store.load()), "") << n << ' ' << seed;
+    }
+  }
+  EXPECT_GT(n, 12U);
+}
+
+TEST_F(interrupted_start, does_not_hide_a_file_that_was_put_back) {
+  std::uint64_t n = 1;
+  for (bool was_off = true; was_off; ++n) {
+    was_off = false;
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      faulty_disk disk;
+      make_store(disk);
+      const auto earlier = disk.content("/data/conclave.db");
+      sqlite_store{"/data", on(disk)};
+      disk.overwrite("/data/conclave.db", earlier);
+      was_off = start_until(disk, n, seed * n) || was_off;
+      sqlite_store store{"/data", on(disk)};
+      ASSERT_EQ(difference(restored(model_with_sessions()), store.load()), "") << n << ' ' << seed;
+    }
+  }
+  EXPECT_GT(n, 12U);
+}
+
+// Without space, the store continues with its previous run.
+TEST_F(interrupted_start, on_a_full_disk_does_not_make_a_copy) {
+  for (const auto what : {faulty_disk::act::write, faulty_disk::act::sync}) {
+    for (std::uint64_t n = 1; n < 20; ++n) {
+      faulty_disk disk;
+      make_store(disk);
+      disk.plan = [&, at = disk.steps() + n](const faulty_disk::step& s) {
+        return s.number >= at && s.what == what ? faulty_disk::outcome::no_room
+                                                : faulty_disk::outcome::done;
+      };
+      try {
+        sqlite_store{"/data", on(disk)};
+      } catch (const store_error&) {  // SQLite cannot always close its files
+      }
+      disk.plan = nullptr;
+      sqlite_store store{"/data", on(disk)};
+      ASSERT_EQ(difference(model_with_sessions(), store.load()), "") << n;
+    }
+  }
 }
 
 // The sessions are removed completely or not at all.
