@@ -1,5 +1,5 @@
 # `cmake --install` installs the headers, the libraries, the program with its manual page and
-# completion scripts, the systemd unit, and the files for find_package(conclave) and pkg-config.
+# completion scripts, the systemd units, and the files for find_package(conclave) and pkg-config.
 include(CMakePackageConfigHelpers)
 
 set(conclave_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/conclave)
@@ -17,7 +17,10 @@ install(CODE "
   endif()
   configure_file(\"${PROJECT_SOURCE_DIR}/packaging/conclave.service.in\"
     \"${PROJECT_BINARY_DIR}/conclave.service\" @ONLY)")
-install(FILES ${PROJECT_BINARY_DIR}/conclave.service DESTINATION lib/systemd/system)
+set(CONCLAVE_SYSTEMD_UNIT_DIR lib/systemd/system CACHE STRING "Folder for the systemd units")
+install(FILES ${PROJECT_BINARY_DIR}/conclave.service packaging/conclave.socket
+  DESTINATION ${CONCLAVE_SYSTEMD_UNIT_DIR})
+install(FILES packaging/conclave.sysusers RENAME conclave.conf DESTINATION lib/sysusers.d)
 if(NOT CMAKE_CROSSCOMPILING)
   set(generated ${PROJECT_BINARY_DIR}/src/cli/generated)
   install(FILES ${generated}/conclave.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
