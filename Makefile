@@ -12,14 +12,24 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli format format-check tidy install-packages clean help
+.PHONY: build install dist test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
 
-build: ## build the library and the programs in build/release
+build: ## build the library and the program build/conclave
 	tools/install-packages build
 	$(call configure_and_build,release)
+	ln -sf release/src/cli/conclave build/conclave
+
+# Does not build, because it often runs as root.
+PREFIX ?= /usr/local
+install: ## install what `make build` has built: PREFIX=/usr/local
+	@test -e build/conclave || { echo "make install: run make build first" >&2; exit 1; }
+	cmake --install build/release --prefix $(PREFIX)
+
+dist: build ## a tarball with the program and an install script, for machines without packages
+	tools/make-dist build/release build/dist
 
 test: build-dev run-dev ## install the required packages, build, and run all tests
 
