@@ -12,7 +12,7 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build install dist test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli format format-check tidy install-packages clean help
+.PHONY: build install dist deb deb-reproducible test-deb test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -30,6 +30,19 @@ install: ## install what `make build` has built: PREFIX=/usr/local
 
 dist: build ## a tarball with the program and an install script, for machines without packages
 	tools/make-dist build/release build/dist
+
+deb: ## Debian packages of the last commit in build/deb, checked with lintian
+	tools/install-packages build packages
+	tools/make-deb build/deb
+
+deb-reproducible: ## like deb, but builds twice and compares
+	tools/install-packages build packages
+	tools/make-deb --twice build/deb
+
+# Not part of `make test`: it needs root and a Debian mirror.
+test-deb: ## install, use, upgrade and purge the packages in build/deb in fresh Debian 12 systems
+	tools/install-packages packages
+	tools/test-deb build/deb build/test-deb
 
 test: build-dev run-dev ## install the required packages, build, and run all tests
 
