@@ -12,7 +12,7 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build install dist deb deb-reproducible test-deb test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli format format-check tidy install-packages clean help
+.PHONY: build install dist deb deb-reproducible test-deb test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli abi format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -153,6 +153,10 @@ bench-cli: ## our command line beside flock, kazoo, Curator and zkCli.sh; result
 
 # Tracked and new files, without those that .gitignore excludes.
 sources = git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.ipp'
+
+abi: ## compare the ABI of the shared libraries with that of the last release
+	tools/install-packages build packages
+	tools/check-abi
 
 format: ## format all sources in place
 	$(sources) | xargs -r clang-format-14 -i
