@@ -12,14 +12,37 @@ TIDY_BASE ?= HEAD
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: build test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli docs format format-check tidy install-packages clean help
+.PHONY: build install dist deb deb-reproducible test-deb test sanitize build-dev build-asan build-tsan build-fuzz run-dev run-asan run-tsan run-fuzz sim mutants chaos demo bench-client bench-server bench-lock bench-queue bench-growth bench-ensemble bench-cli abi docs format format-check tidy install-packages clean help
 .DEFAULT_GOAL := build
 
 configure_and_build = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
 
-build: ## build the library and the programs in build/release
+build: ## build the library and the program build/conclave
 	tools/install-packages build
 	$(call configure_and_build,release)
+	ln -sf release/src/cli/conclave build/conclave
+
+# Does not build, because it often runs as root.
+PREFIX ?= /usr/local
+install: ## install what `make build` has built: PREFIX=/usr/local
+	@test -e build/conclave || { echo "make install: run make build first" >&2; exit 1; }
+	cmake --install build/release --prefix $(PREFIX)
+
+dist: build ## a tarball with the program and an install script, for machines without packages
+	tools/make-dist build/release build/dist
+
+deb: ## Debian packages of the last commit in build/deb, checked with lintian
+	tools/install-packages build packages
+	tools/make-deb build/deb
+
+deb-reproducible: ## like deb, but builds twice and compares
+	tools/install-packages build packages
+	tools/make-deb --twice build/deb
+
+# Not part of `make test`: it needs root and a Debian mirror.
+test-deb: ## install, use, upgrade and purge the packages in build/deb in fresh Debian 12 systems
+	tools/install-packages packages
+	tools/test-deb build/deb build/test-deb
 
 test: build-dev run-dev ## install the required packages, build, and run all tests
 
@@ -134,6 +157,10 @@ docs: ## build the site of the documents in build/site; with pages for the comma
 
 # Tracked and new files, without those that .gitignore excludes.
 sources = git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.ipp'
+
+abi: ## compare the ABI of the shared libraries with that of the last release
+	tools/install-packages build packages
+	tools/check-abi
 
 format: ## format all sources in place
 	$(sources) | xargs -r clang-format-14 -i

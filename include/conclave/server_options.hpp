@@ -58,6 +58,13 @@ struct server_options {
   std::filesystem::path socket;
   std::string socket_group;  // name of a group that may use the socket; empty if there is none
 
+  // Descriptors of listening sockets that another process has opened, for example systemd: Unix
+  // sockets, and TCP sockets for connections without TLS. The server also listens on these, and
+  // uses them instead of opening the same `socket` itself. The caller keeps its descriptors. A
+  // client that connects while no server runs waits for the next server on this socket, because the
+  // server neither shuts the socket down nor removes its file.
+  std::vector<int> listening_sockets;
+
   // The range of session timeouts that the server grants. The defaults are 2 ticks and 20 ticks.
   std::chrono::milliseconds tick{2000};
   std::optional<std::chrono::milliseconds> min_session_timeout;

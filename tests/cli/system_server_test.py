@@ -290,8 +290,9 @@ needs_mount = pytest.mark.xfail(not MAY_MOUNT, reason="needs its own mounts", ru
 @needs_mount
 @pytest.mark.parametrize("sign", [
     "mkdir /run/conclave", "mkdir /var/lib/conclave",
-    "d=/etc/systemd/system/multi-user.target.wants && mkdir -p $d && ln -s gone $d/conclave.service"],
-    ids=["run", "data", "unit"])
+    "d=/etc/systemd/system/multi-user.target.wants && mkdir -p $d && ln -s gone $d/conclave.service",
+    "d=/etc/systemd/system/sockets.target.wants && mkdir -p $d && ln -s gone $d/conclave.socket"],
+    ids=["run", "data", "service", "socket"])
 def test_no_private_server_is_started_while_the_server_of_the_machine_is_down(world, sign):
     machine = RestartableMachine(world, sign)
     r = machine.run("lock", "--connect-timeout", "0.5s", "x", "--", "echo", "ran")

@@ -183,7 +183,8 @@ def is_known_test(name):
 
 
 def unknown_tests(text):
-    return sorted({s for s in code_spans(text) if TEST_NAME.fullmatch(s) and not is_known_test(s)})
+    names = [s for s in code_spans(text) if TEST_NAME.fullmatch(s) and not s.endswith(SOURCE_ENDINGS)]
+    return sorted({s for s in names if not is_known_test(s)})
 
 
 def table_rows(text, *header):

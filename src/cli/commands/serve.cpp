@@ -14,6 +14,7 @@
 #include "cli/connect/server_folders.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/non_empty.hpp"
+#include "cli/serve/service_manager.hpp"
 #include "cli/serve/zoo_cfg.hpp"
 #include "cli/show/duration.hpp"
 #include "conclave/error.hpp"
@@ -49,7 +50,8 @@ void add_flags(CLI::App& app, serve_flags& f) {
       "\n"
       "When the server is ready, it prints one line: conclave ready: ADDRESS...\n"
       "Times are written 500ms, 10s, 5m or 2h. A number without a unit is in seconds.\n"
-      "On SIGHUP the server reloads its certificates. Open connections keep the old ones.");
+      "On SIGHUP the server reloads its certificates. Open connections keep the old ones.\n"
+      "Under systemd, the server reports that it is ready, and uses the sockets of a socket unit.");
   app.add_option("--data", f.data, "folder for the data of the server")->type_name("DIR");
   app.add_option(
          "--durability", f.durability,
@@ -189,6 +191,7 @@ int run(serve_flags& f, const invocation&) {
     o.data.clear();
   }
   refuse_apache_data(o.data);
+  o.listening_sockets = take_listening_sockets();
   if (!f.listen.empty()) o.listen = f.listen;
   if (!f.listen_tls.empty()) o.listen_tls = f.listen_tls;
   if (!f.tls.certificate_file.empty()) {

@@ -50,9 +50,10 @@ std::filesystem::path data_folder() {
 
 namespace {
 
-// The link that systemd creates for an enabled unit. It exists before the server starts and after a
+// The links that systemd creates for enabled units. They exist before the server starts and after a
 // reboot.
-constexpr auto enabled_unit = "/etc/systemd/system/multi-user.target.wants/conclave.service";
+constexpr auto enabled_service = "/etc/systemd/system/multi-user.target.wants/conclave.service";
+constexpr auto enabled_socket = "/etc/systemd/system/sockets.target.wants/conclave.socket";
 
 // Returns true if the path exists, even if this user is not permitted to see it.
 bool path_exists(const std::string& path) {
@@ -64,7 +65,8 @@ bool path_exists(const std::string& path) {
 
 std::string find_system_server() {
   const auto folder = std::filesystem::path{system_socket}.parent_path().string();
-  for (const auto& evidence : {folder, std::string{system_data}, std::string{enabled_unit}})
+  for (const auto& evidence : {folder, std::string{system_data}, std::string{enabled_service},
+                               std::string{enabled_socket}})
     if (path_exists(evidence)) return evidence;
   return {};
 }

@@ -21,7 +21,7 @@ inline constexpr const char* system_data = "/var/lib/conclave";
 inline constexpr const char* system_group = "conclave";
 
 // Returns a path that shows that this machine has a system server, running or not: the socket's
-// folder, the data folder or the enabled systemd unit. Returns an empty string if none of these
+// folder, the data folder or an enabled systemd unit. Returns an empty string if none of these
 // exists. If there is a system server, a private server must not be used, because its locks would
 // not exclude the users of the system server.
 std::string find_system_server();

@@ -150,7 +150,7 @@ A machine has such a server if
 .I /run/conclave
 or
 .I /var/lib/conclave
-exists, or if its systemd unit is enabled.
+exists, or if one of its systemd units is enabled.
 .PP
 A command uses the first of these servers that is set or exists:
 .BR \-\-connect ,

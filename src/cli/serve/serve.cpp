@@ -21,6 +21,7 @@
 
 #include "cli/connect/private_file.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/serve/service_manager.hpp"
 #include "conclave/query_server.hpp"
 #include "conclave/server.hpp"
 
@@ -87,7 +88,8 @@ void raise_descriptor_limit(server_options& options) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
   constexpr rlim_t reserved = 64;
   // A Unix socket client also needs a pidfd.
-  const rlim_t per_connection = options.socket.empty() ? 1 : 2;
+  const bool has_unix_socket = !options.socket.empty() || !options.listening_sockets.empty();
+  const rlim_t per_connection = has_unix_socket ? 2 : 1;
   if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > reserved)
     options.max_connections = std::min<std::size_t>(options.max_connections,
                                                     (limit.rlim_cur - reserved) / per_connection);
@@ -166,12 +168,15 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("[::1]:");
 }
 
-// `addresses` has the TCP addresses first, then TLS.
+// `addresses` has the TCP addresses first, then TLS, then the Unix sockets.
 void warn_if_open(const server_options& o, const std::vector<std::string>& addresses) {
   if (!o.required_auth.empty()) return;
+  const auto is_unix = [](const std::string& a) { return a.starts_with("unix:"); };
+  const auto first_unix = std::find_if(addresses.begin(), addresses.end(), is_unix);
   const bool tls_authenticates = o.tls && o.tls->require_client_certificate;
-  const auto open = o.listen.size() + (tls_authenticates ? 0 : o.listen_tls.size());
-  for (std::size_t i = 0; i < std::min(open, addresses.size()); ++i)
+  const auto open = static_cast<std::size_t>(first_unix - addresses.begin()) -
+                    (tls_authenticates ? o.listen_tls.size() : 0);
+  for (std::size_t i = 0; i < open; ++i)
     if (!is_loopback(addresses[i]))
       o.log(log_level::warning,
             addresses[i] +
@@ -209,7 +214,11 @@ int serve(serve_command command) {
   redirect_output_to(log);
   [[maybe_unused]] const auto written = ::write(output, ready.data(), ready.size());
   ::close(output);
+  if (!notify_service_manager("READY=1"))
+    options.log(log_level::warning,
+                std::string{"cannot notify the service manager: "} + std::strerror(errno));
   running_server->wait();
+  notify_service_manager("STOPPING=1");
   return 0;
 }
 

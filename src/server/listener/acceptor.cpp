@@ -5,12 +5,14 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -83,6 +85,13 @@ std::string address_text(const sockaddr_storage& a, socklen_t size, bool with_po
 ino_t inode_of(const std::filesystem::path& file) {
   struct stat found {};
   return ::lstat(file.c_str(), &found) == 0 ? found.st_ino : 0;
+}
+
+// Returns the path of a bound Unix socket. Empty if the socket has no file.
+std::string unix_path(const sockaddr_storage& a, socklen_t size) {
+  sockaddr_un at{};
+  std::memcpy(&at, &a, std::min<std::size_t>(size, sizeof at));
+  return {at.sun_path, ::strnlen(at.sun_path, sizeof at.sun_path)};
 }
 
 gid_t group_id(const std::string& address, const std::string& name) {
@@ -204,10 +213,46 @@ acceptor acceptor::unix_socket(boost::asio::io_context& io, const std::filesyste
   return a;
 }
 
+acceptor acceptor::inherited(boost::asio::io_context& io, int listening_socket) {
+  const auto descriptor = "descriptor " + std::to_string(listening_socket);
+  unique_fd f{::fcntl(listening_socket, F_DUPFD_CLOEXEC, 0)};
+  if (f.fd < 0) fail_option(descriptor, std::strerror(errno));
+  int is_listening = 0;
+  int type = 0;
+  socklen_t size = sizeof is_listening;
+  const bool is_socket = ::getsockopt(f.fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) == 0 &&
+                         ::getsockopt(f.fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+  if (!is_socket || is_listening == 0 || type != SOCK_STREAM)
+    fail_option(descriptor, "it is not a listening stream socket");
+  sockaddr_storage bound{};
+  size = sizeof bound;
+  ::getsockname(f.fd, reinterpret_cast<sockaddr*>(&bound), &size);
+  const bool is_unix = bound.ss_family == AF_UNIX;
+  const bool is_tcp = bound.ss_family == AF_INET || bound.ss_family == AF_INET6;
+  const auto path = is_unix ? unix_path(bound, size) : std::string{};
+  if (!is_tcp && path.empty())
+    fail_option(descriptor, "use a TCP socket or a Unix socket with a path");
+  // SO_PEERCRED shows a client the process that last called listen() before the client connected.
+  // Process-bound sessions need the pid of this process there (base/process_binding.hpp). A client
+  // that connected earlier is now in the backlog.
+  if (::fcntl(f.fd, F_SETFL, O_NONBLOCK) != 0 || ::listen(f.fd, listen_backlog) != 0)
+    fail_errno(descriptor);
+  pollfd backlog{f.fd, POLLIN, 0};
+  const bool has_old_connections = is_unix && ::poll(&backlog, 1, 0) > 0;
+
+  acceptor a{io, f.release(), is_unix ? transport::unix_socket : transport::tcp};
+  a.is_inherited_ = true;
+  a.has_old_connections_ = has_old_connections;
+  a.address_ = is_unix ? "unix:" + path : address_text(bound, size, true);
+  if (is_tcp)
+    a.port_ = static_cast<std::uint16_t>(std::stoi(a.address_.substr(a.address_.rfind(':') + 1)));
+  return a;
+}
+
 acceptor::~acceptor() {
   // A forked child may have inherited the descriptor. Without the shutdown, clients would wait in
-  // its backlog.
-  if (descriptor_.is_open()) ::shutdown(descriptor_.native_handle(), SHUT_RDWR);
+  // its backlog. Clients of an inherited socket wait there for the next server.
+  if (descriptor_.is_open() && !is_inherited_) ::shutdown(descriptor_.native_handle(), SHUT_RDWR);
   // If the file was removed, a socket with the same name may belong to another server.
   if (!socket_file_.empty() && inode_of(socket_file_) == socket_inode_)
     ::unlink(socket_file_.c_str());
@@ -223,12 +268,14 @@ std::unique_ptr<acceptor::accepted_connection> acceptor::accept(bool& out_of_des
       if (errno == EINTR || errno == ECONNABORTED) continue;
       out_of_descriptors =
           errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+      // The backlog is empty, so all later clients have connected after listen().
+      if (errno == EAGAIN) has_old_connections_ = false;
       return nullptr;
     }
     const int family = transport_ == transport::unix_socket ? AF_UNIX : from.ss_family;
     unmap_ipv4(from, size);
     auto accepted = std::make_unique<accepted_connection>(
-        accepted_connection{stream_protocol::socket{*io_}, {}, {}, 0, 0});
+        accepted_connection{stream_protocol::socket{*io_}, {}, {}, 0, 0, has_old_connections_});
     if (transport_ == transport::unix_socket) {
       ucred peer{};
       socklen_t peer_size = sizeof peer;

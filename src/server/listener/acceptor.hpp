@@ -25,6 +25,9 @@ class acceptor {
   // If `group` is empty, only the server's user and root can.
   static acceptor unix_socket(boost::asio::io_context& io, const std::filesystem::path& path,
                               const std::string& group);
+  // Listens on a socket that another process has opened: TCP without TLS, or a Unix socket.
+  // Duplicates the descriptor. Throws conclave::error if it is not such a socket.
+  static acceptor inherited(boost::asio::io_context& io, int listening_socket);
   acceptor(acceptor&&) = default;
   ~acceptor();
 
@@ -40,6 +43,9 @@ class acceptor {
     std::string name;     // address and port, or process, for the log
     pid_t pid = 0;        // of the peer process on a Unix socket, otherwise 0
     uid_t uid = 0;
+    // The client may have connected to a Unix socket before this process called listen(). Then the
+    // kernel shows the client a different process as its server.
+    bool may_precede_listen = false;
   };
   // Accepts the next connection. Returns null if no connection is pending. Sets
   // `out_of_descriptors` if the process or the system has no descriptors or memory left for a
@@ -62,8 +68,10 @@ class acceptor {
   transport transport_;
   std::string address_;
   std::uint16_t port_ = 0;
-  std::filesystem::path socket_file_;
-  ino_t socket_inode_ = 0;  // of socket_file_, to recognize the server's own socket
+  bool is_inherited_ = false;
+  bool has_old_connections_ = false;   // some may have connected before listen(); see inherited()
+  std::filesystem::path socket_file_;  // removed by the destructor, unless empty
+  ino_t socket_inode_ = 0;             // of socket_file_, to recognize the server's own socket
 };
 
 }  // namespace conclave::server_impl

@@ -77,6 +77,7 @@ class client_connection {
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;
   bool is_local = false;            // connected through the Unix socket
+  bool must_reconnect = false;      // see acceptor::accepted_connection::may_precede_listen
   bool is_paused = false;           // no input is read until the client has read its replies
   bool is_waiting_to_read = false;  // an async_wait is pending
   bool is_waiting_to_write = false;

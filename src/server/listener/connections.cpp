@@ -2,7 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 
@@ -34,14 +38,27 @@ void service::open_acceptors() {
   if (!options_.listen_tls.empty() && tls_ == nullptr)
     throw error{errc::invalid_argument, "listening with TLS needs a certificate and its key"};
   auto tcp = options_.listen;
-  if (tcp.empty() && options_.listen_tls.empty() && options_.socket.empty())
+  if (tcp.empty() && options_.listen_tls.empty() && options_.socket.empty() &&
+      options_.listening_sockets.empty())
     tcp.emplace_back("127.0.0.1:0");
+  std::vector<acceptor> unix_sockets;
   for (const auto& address : tcp)
     acceptors_.push_back(acceptor::tcp(io_, address, acceptor::transport::tcp));
+  for (const int fd : options_.listening_sockets) {
+    auto a = acceptor::inherited(io_, fd);
+    const bool is_unix = a.transport_type() == acceptor::transport::unix_socket;
+    (is_unix ? unix_sockets : acceptors_).push_back(std::move(a));
+  }
   for (const auto& address : options_.listen_tls)
     acceptors_.push_back(acceptor::tcp(io_, address, acceptor::transport::tls));
-  if (!options_.socket.empty())
-    acceptors_.push_back(acceptor::unix_socket(io_, options_.socket, options_.socket_group));
+  const auto own = options_.socket.empty()
+                       ? std::string{}
+                       : "unix:" + std::filesystem::absolute(options_.socket).string();
+  const bool is_inherited = std::any_of(unix_sockets.begin(), unix_sockets.end(),
+                                        [&](const acceptor& a) { return a.address() == own; });
+  if (!own.empty() && !is_inherited)
+    unix_sockets.push_back(acceptor::unix_socket(io_, options_.socket, options_.socket_group));
+  std::move(unix_sockets.begin(), unix_sockets.end(), std::back_inserter(acceptors_));
   for (const auto& a : acceptors_) addresses_.push_back(a.address());
 }
 
@@ -97,6 +114,7 @@ void service::add_connection(std::unique_ptr<acceptor::accepted_connection> acce
   c->from = from;
   if (through == acceptor::transport::tls) c->tls = std::make_unique<tls::tls_engine>(*tls_);
   c->is_local = is_local;
+  c->must_reconnect = accepted->may_precede_listen;
   c->uid = accepted->uid;
   if (is_local) c->process = process_watch{io_, accepted->pid};
   admission_->opened(c->from);
@@ -212,6 +230,9 @@ void service::process_input(const connection_ptr& c, std::string_view bytes) {
       ++statistics_.rejected;
       return disconnect(c);
     }
+    // The client takes another process for its server, so its session could not be bound to
+    // processes. When it connects again, the kernel shows it this process.
+    if (c->must_reconnect) return disconnect(c);
     core_->receive(c->id, *frame);
     if (core_->overflowed(c->id)) break;
     new_output_bytes_ += core_->output(c->id).size() - waiting;
