@@ -48,7 +48,9 @@ struct server_options {
   // TCP addresses: "127.0.0.1:2181", "[::1]:2181", "0.0.0.0:2181". "2181" means 127.0.0.1:2181.
   // Port 0 selects a free port. Without any address or socket, the server listens on 127.0.0.1:0.
   std::vector<std::string> listen;
-  std::vector<std::string> listen_tls;  // TCP addresses for connections with TLS
+  // TCP addresses for connections with TLS. They need the option `tls`, which is refused without
+  // them.
+  std::vector<std::string> listen_tls;
   std::optional<server_tls_options> tls;
   // The path of a Unix socket. Only the server's user, root and socket_group can connect. If the
   // socket's folder does not exist, it is created with the same access. A session on this socket is

@@ -265,6 +265,19 @@ TEST_F(zoo_cfg, an_invalid_number_is_reported_with_its_name) {
   EXPECT_FALSE(std::filesystem::exists(data / "socket"));
 }
 
+// Otherwise every connection would be without TLS and without client certificates.
+TEST_F(zoo_cfg, tls_settings_without_an_address_for_tls_are_refused) {
+  const auto run = refused(its_data +
+                           "clientPort=0\nssl.keyStore.location=/missing.pem\n"
+                           "ssl.trustStore.location=/missing.pem\nssl.clientAuth=need\n");
+  EXPECT_TRUE(run.contains("zoo.cfg: ssl.keyStore.location has no effect without secureClientPort"))
+      << run.text;
+  const auto flags = run_conclave({"serve", "--durability", "none", "--listen", "127.0.0.1:0",
+                                   "--tls-cert", "x", "--tls-key", "x"});
+  EXPECT_EQ(flags.status.code, 64) << flags.text;
+  EXPECT_TRUE(flags.contains("--tls-cert has no effect without --tls-listen")) << flags.text;
+}
+
 TEST_F(zoo_cfg, an_invalid_line_is_reported_with_its_number) {
   const auto run = refused("# comment\n" + its_data + "tickTime 500\n");
   EXPECT_TRUE(run.contains("zoo.cfg:3: write NAME=VALUE, not 'tickTime 500'")) << run.text;

@@ -151,6 +151,28 @@ std::vector<std::string> known_words(const std::string& list) {
   return words;
 }
 
+// The server's own messages name neither the file nor its settings.
+void check_zoo_cfg(const serve_flags& f, const server_options& o) {
+  if (f.config.empty()) return;
+  const auto refuse = [&](const std::string& what) {
+    throw failure{usage, f.config + ": " + what};
+  };
+  if (o.tls && o.listen_tls.empty() && f.tls.certificate_file.empty())
+    refuse(
+        "ssl.keyStore.location has no effect without secureClientPort, so every connection would "
+        "be without TLS; add secureClientPort, or remove the ssl settings");
+  if (o.tls && o.tls->require_client_certificate && o.tls->client_ca_file.empty())
+    refuse(
+        "ssl.clientAuth=need, which is the default, needs ssl.trustStore.location; add it, or set "
+        "ssl.clientAuth=none");
+  const auto shortest = o.min_session_timeout.value_or(2 * o.tick);
+  const auto longest = o.max_session_timeout.value_or(20 * o.tick);
+  if (shortest > longest)
+    refuse("minSessionTimeout (" + std::to_string(shortest.count()) +
+           " ms) exceeds maxSessionTimeout (" + std::to_string(longest.count()) +
+           " ms); the defaults are 2 and 20 times tickTime");
+}
+
 int run(serve_flags& f, const invocation&) {
   serve_command command;
   auto& o = command.options;
@@ -204,13 +226,18 @@ int run(serve_flags& f, const invocation&) {
     }
     command.key_password_file = f.key_password_file;
   }
-  if (o.tls) require_private(o.tls->key_file);
   const auto time = [](const std::string& text, auto& into) {
     if (!text.empty()) into = parse_duration(text);
   };
   time(f.tick, o.tick);
   time(f.min_timeout, o.min_session_timeout);
   time(f.max_timeout, o.max_session_timeout);
+  check_zoo_cfg(f, o);
+  if (o.tls && o.listen_tls.empty())
+    throw failure{usage,
+                  "--tls-cert has no effect without --tls-listen, so every connection would be "
+                  "without TLS; add --tls-listen, or leave out --tls-cert"};
+  if (o.tls) require_private(o.tls->key_file);
   time(f.container_check, o.reap_interval);
   time(f.handshake_limit, o.handshake_limit);
   time(f.stall_limit, o.stall_limit);
