@@ -77,10 +77,10 @@ struct server_options {
   // DigestAuthenticationProvider has generated.
   std::string super_digest;
   // The four-letter words that the server answers for every client that can connect. "*" means all
-  // of them. If this option is not set, the server answers default_words. There is one exception if
-  // required_auth is set: only root and the server's own user, on the Unix socket, can then use
-  // default_words. For all other clients, the server answers only ruok, srvr and isro, which show
-  // no paths and no sessions.
+  // of them. Unknown words are refused. If this option is not set, the server answers
+  // default_words. There is one exception if required_auth is set: only root and the server's own
+  // user, on the Unix socket, can then use default_words. For all other clients, the server answers
+  // only ruok, srvr and isro, which show no paths and no sessions.
   std::optional<std::vector<std::string>> words;
 
   std::size_t max_connections = 16'000;

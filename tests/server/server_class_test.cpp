@@ -178,6 +178,10 @@ TEST(server_class, reports_why_it_cannot_start) {
   no_tls_address.tls->key_file = no_tls_address.tls->certificate_file;
   EXPECT_NE(why_not(no_tls_address).find("no address for TLS"), std::string::npos);
 
+  server_options unknown_word;
+  unknown_word.words = {"ruok", "xx"};
+  EXPECT_NE(why_not(unknown_word).find("there is no four-letter word 'xx'"), std::string::npos);
+
   server_tls_options renewed;
   renewed.certificate_file = renewed.key_file = "/nonexistent.pem";
   server plain;

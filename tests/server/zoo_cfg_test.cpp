@@ -265,6 +265,26 @@ TEST_F(zoo_cfg, an_invalid_number_is_reported_with_its_name) {
   EXPECT_FALSE(std::filesystem::exists(data / "socket"));
 }
 
+TEST_F(zoo_cfg, a_setting_that_the_server_refuses_is_reported_with_its_name) {
+  for (const auto* name :
+       {"tickTime", "minSessionTimeout", "maxSessionTimeout", "znode.container.checkIntervalMs"}) {
+    const auto run = refused(its_data + "clientPort=0\n" + name + "=0\n");
+    EXPECT_TRUE(run.contains("zoo.cfg: " + std::string{name} + " must be at least 1, not 0"))
+        << run.text;
+  }
+  const auto timeouts = refused(its_data + "clientPort=0\nminSessionTimeout=100000\n");
+  EXPECT_TRUE(timeouts.contains(
+      "zoo.cfg: minSessionTimeout (100000 ms) exceeds maxSessionTimeout (40000 ms)"))
+      << timeouts.text;
+  const auto authority =
+      refused(its_data + "secureClientPort=0\nssl.keyStore.location=/missing.pem\n");
+  EXPECT_TRUE(
+      authority.contains("zoo.cfg: ssl.clientAuth=need, which is the default, needs "
+                         "ssl.trustStore.location"))
+      << authority.text;
+  EXPECT_FALSE(std::filesystem::exists(data));
+}
+
 // Otherwise every connection would be without TLS and without client certificates.
 TEST_F(zoo_cfg, tls_settings_without_an_address_for_tls_are_refused) {
   const auto run = refused(its_data +
@@ -276,6 +296,14 @@ TEST_F(zoo_cfg, tls_settings_without_an_address_for_tls_are_refused) {
                                    "--tls-cert", "x", "--tls-key", "x"});
   EXPECT_EQ(flags.status.code, 64) << flags.text;
   EXPECT_TRUE(flags.contains("--tls-cert has no effect without --tls-listen")) << flags.text;
+}
+
+TEST_F(zoo_cfg, words_that_only_apache_knows_have_no_effect) {
+  const auto server = serve("4lw.commands.whitelist=gtmk, ruok\n" + its_data);
+  EXPECT_NE(
+      server->output().find("zoo.cfg: the word 'gtmk' of 4lw.commands.whitelist has no effect"),
+      std::string::npos);
+  EXPECT_EQ(ask_server(server->port(), "ruok"), "imok");
 }
 
 TEST_F(zoo_cfg, an_invalid_line_is_reported_with_its_number) {
