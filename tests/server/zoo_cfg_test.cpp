@@ -161,6 +161,8 @@ TEST_F(zoo_cfg, unsupported_protection_is_refused) {
     for (const auto& [settings, why] : std::vector<std::pair<std::string, std::string>>{
              {"enforce.auth.enabled=true", "needs enforce.auth.schemes"},
              {"enforce.auth.enabled=yes", "enforce.auth.enabled must be true or false, not 'yes'"},
+             {"enforce.auth.enabled=", "enforce.auth.enabled must be true or false, not ''"},
+             {"enforce.auth.enabled=true\nenforce.auth.schemes=,", "needs enforce.auth.schemes"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,sasl",
               "clients cannot authenticate by 'sasl'"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,ip",

@@ -135,20 +135,38 @@ void add_flags(CLI::App& app, serve_flags& f) {
       ->type_name("FILE");
   app.add_flag("-v,--verbose", f.verbose, "log more");
   app.add_flag("-q,--quiet", f.quiet, "log errors only");
+  // An empty value, for example of an unset variable in a script, must not turn a restriction off.
+  const CLI::Validator not_empty{[](const std::string& value) {
+                                   return value.empty() ? std::string{"the value must not be empty"}
+                                                        : std::string{};
+                                 },
+                                 ""};
+  const auto has_value = [](const CLI::Option* o) { return o->get_items_expected_min() > 0; };
+  for (auto* const option : app.get_options(has_value)) option->check(not_empty);
 }
 
 std::vector<std::string> known_words(const std::string& list) {
   auto words = split_list(list);
+  std::string all;
+  for (const auto& known : four_letter_words) all.append(" ").append(known);
+  if (words.empty())
+    throw failure{usage,
+                  "--words: name at least one four-letter word; known words:" + all + " and *"};
   for (const auto& word : words) {
     if (word == "*" || std::find(four_letter_words.begin(), four_letter_words.end(), word) !=
                            four_letter_words.end())
       continue;
-    std::string all;
-    for (const auto& known : four_letter_words) all.append(" ").append(known);
     throw failure{
         usage, "--words: unknown four-letter word '" + word + "'; known words:" + all + " and *"};
   }
   return words;
+}
+
+std::vector<std::string> required_schemes(const std::string& list) {
+  auto schemes = split_list(list);
+  if (schemes.empty())
+    throw failure{usage, "--require-auth: name a scheme; the only one is digest"};
+  return schemes;
 }
 
 // The server's own messages name neither the file nor its settings.
@@ -246,7 +264,7 @@ int run(serve_flags& f, const invocation&) {
     throw std::invalid_argument{"--super-digest: write super:HASH, not '" + f.super_digest + "'"};
   if (!f.super_digest.empty()) o.super_digest = f.super_digest;
   if (!f.words.empty()) o.words = known_words(f.words);
-  if (!f.require_auth.empty()) o.required_auth = split_list(f.require_auth);
+  if (!f.require_auth.empty()) o.required_auth = required_schemes(f.require_auth);
   const auto limit = [](std::size_t given, auto& into) {
     if (given != 0) into = given;
   };

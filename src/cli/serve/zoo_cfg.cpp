@@ -91,8 +91,8 @@ class settings {
 
   // Returns nullopt if the setting does not exist. Strict, because these settings affect security.
   std::optional<bool> yes_or_no(const std::string& name) {
+    if (!values_.contains(name)) return {};
     const auto value = lower(text(name));
-    if (value.empty()) return {};
     if (value != "true" && value != "false")
       throw failure{usage,
                     file_.string() + ": " + name + " must be true or false, not '" + value + "'"};
