@@ -308,6 +308,20 @@ TEST_F(zoo_cfg, words_that_only_apache_knows_have_no_effect) {
   EXPECT_EQ(ask_server(server->port(), "ruok"), "imok");
 }
 
+TEST_F(zoo_cfg, a_backup_needs_a_socket) {
+  const auto config = file(its_data + "clientPort=0\n");
+  const auto copy = folder.path() / "copy.db";
+  const auto run = run_conclave({"serve", "--config", config, "--backup", copy});
+  EXPECT_EQ(run.status.code, 69) << run.text;
+  EXPECT_TRUE(run.contains("start it with --socket PATH")) << run.text;
+  const auto socket = (folder.path() / "s").string();
+  const serve_process server{{"--config", config, "--socket", socket}};
+  const auto with_socket =
+      run_conclave({"serve", "--config", config, "--socket", socket, "--backup", copy});
+  EXPECT_EQ(with_socket.status.code, 0) << with_socket.text;
+  EXPECT_TRUE(std::filesystem::exists(copy));
+}
+
 TEST_F(zoo_cfg, an_invalid_line_is_reported_with_its_number) {
   const auto run = refused("# comment\n" + its_data + "tickTime 500\n");
   EXPECT_TRUE(run.contains("zoo.cfg:3: write NAME=VALUE, not 'tickTime 500'")) << run.text;

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "cli/command.hpp"
+#include "cli/connect/local_server.hpp"
 #include "cli/connect/private_file.hpp"
 #include "cli/connect/server_folders.hpp"
 #include "cli/exit_code.hpp"
@@ -55,7 +56,8 @@ void add_flags(CLI::App& app, serve_flags& f) {
          "full: changes are on disk before they are acknowledged; none: data is in memory only")
       ->check(CLI::IsMember({"full", "none"}))
       ->capture_default_str();
-  app.add_option("--socket", f.socket, "Unix socket (default: DIR/socket)")->type_name("PATH");
+  app.add_option("--socket", f.socket, "Unix socket (default: DIR/socket; with --config: none)")
+      ->type_name("PATH");
   app.add_option("--socket-group", f.socket_group, "group that may also use the socket")
       ->type_name("GROUP");
   app.add_flag("--system", f.system,
@@ -191,6 +193,27 @@ void check_zoo_cfg(const serve_flags& f, const server_options& o) {
            " ms); the defaults are 2 and 20 times tickTime");
 }
 
+// The private server may have exited, because no command has used it for some time. A folder
+// without data has nothing to copy.
+void start_private_server(const serve_flags& f) {
+  if (!f.data.empty() || !f.socket.empty() || !f.config.empty() || f.system) return;
+  std::error_code unknown;
+  if (const auto folder = data_folder(); std::filesystem::exists(folder / "conclave.db", unknown))
+    ensure_local_server(folder);
+}
+
+int run_backup(const serve_flags& f, const server_options& o) {
+  const auto socket = o.socket.empty() ? o.data / "socket" : o.socket;
+  std::error_code unknown;
+  if (!f.config.empty() && o.socket.empty() && !std::filesystem::exists(socket, unknown))
+    throw failure{unavailable,
+                  "the server of " + f.config + " has no Unix socket at " + socket.string() +
+                      ", which a backup needs; start it with --socket PATH, and add the same "
+                      "--socket here"};
+  start_private_server(f);
+  return backup(socket, f.backup);
+}
+
 int run(serve_flags& f, const invocation&) {
   serve_command command;
   auto& o = command.options;
@@ -215,7 +238,7 @@ int run(serve_flags& f, const invocation&) {
     o.socket = o.data / "socket";
   if (!f.socket_group.empty() && o.socket.empty())
     throw failure{usage, "--socket-group: this server has no Unix socket; set one with --socket"};
-  if (!f.backup.empty()) return backup(o.socket.empty() ? o.data / "socket" : o.socket, f.backup);
+  if (!f.backup.empty()) return run_backup(f, o);
   // Check this before anything is created, because commands treat the folder of a system server as
   // a sign that there is one.
   if (!o.socket_group.empty() && ::getgrnam(o.socket_group.c_str()) == nullptr)
