@@ -56,7 +56,8 @@ struct server_options {
   // socket's folder does not exist, it is created with the same access. A session on this socket is
   // bound to processes: it lives while any process keeps its connection open, and ends when the
   // last process closes it. A connection through a relay is not bound, and its session expires
-  // after the session timeout.
+  // after the session timeout. The path must not contain ',' or ':', because a connect string
+  // cannot contain such a path.
   std::filesystem::path socket;
   std::string socket_group;  // name of a group that may use the socket; empty if there is none
 

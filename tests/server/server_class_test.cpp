@@ -178,6 +178,15 @@ TEST(server_class, reports_why_it_cannot_start) {
   no_tls_address.tls->key_file = no_tls_address.tls->certificate_file;
   EXPECT_NE(why_not(no_tls_address).find("no address for TLS"), std::string::npos);
 
+  for (const auto* name : {"a,b", "a:b"}) {
+    server_options not_in_a_connect_string;
+    not_in_a_connect_string.socket = folder.path() / name;
+    EXPECT_NE(why_not(not_in_a_connect_string).find("a connect string cannot contain"),
+              std::string::npos)
+        << name;
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / name));
+  }
+
   server_options unknown_word;
   unknown_word.words = {"ruok", "xx"};
   EXPECT_NE(why_not(unknown_word).find("there is no four-letter word 'xx'"), std::string::npos);
