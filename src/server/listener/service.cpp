@@ -219,7 +219,8 @@ void service::commit() {
 // discards them: it closes all connections and reloads the last commit. Until there is space on the
 // disk, reads succeed and writes fail.
 void service::handle_disk_full(const std::string& why) {
-  log(log_level::error, why + "; nothing can be changed until there is room");
+  log(log_level::error, why + "; nothing can be changed until " +
+                            std::to_string(min_free_bytes >> 20) + " MiB are free");
   while (!connections_.empty()) {
     const auto c = connections_.begin()->second;
     core_->output(c->id).clear();
