@@ -48,13 +48,16 @@ struct server_options {
   // TCP addresses: "127.0.0.1:2181", "[::1]:2181", "0.0.0.0:2181". "2181" means 127.0.0.1:2181.
   // Port 0 selects a free port. Without any address or socket, the server listens on 127.0.0.1:0.
   std::vector<std::string> listen;
-  std::vector<std::string> listen_tls;  // TCP addresses for connections with TLS
+  // TCP addresses for connections with TLS. They need the option `tls`, which is refused without
+  // them.
+  std::vector<std::string> listen_tls;
   std::optional<server_tls_options> tls;
   // The path of a Unix socket. Only the server's user, root and socket_group can connect. If the
   // socket's folder does not exist, it is created with the same access. A session on this socket is
   // bound to processes: it lives while any process keeps its connection open, and ends when the
   // last process closes it. A connection through a relay is not bound, and its session expires
-  // after the session timeout.
+  // after the session timeout. The path must not contain ',' or ':', because a connect string
+  // cannot contain such a path.
   std::filesystem::path socket;
   std::string socket_group;  // name of a group that may use the socket; empty if there is none
 
@@ -82,10 +85,10 @@ struct server_options {
   // DigestAuthenticationProvider has generated.
   std::string super_digest;
   // The four-letter words that the server answers for every client that can connect. "*" means all
-  // of them. If this option is not set, the server answers default_words. There is one exception if
-  // required_auth is set: only root and the server's own user, on the Unix socket, can then use
-  // default_words. For all other clients, the server answers only ruok, srvr and isro, which show
-  // no paths and no sessions.
+  // of them. Unknown words are refused. If this option is not set, the server answers
+  // default_words. There is one exception if required_auth is set: only root and the server's own
+  // user, on the Unix socket, can then use default_words. For all other clients, the server answers
+  // only ruok, srvr and isro, which show no paths and no sessions.
   std::optional<std::vector<std::string>> words;
 
   std::size_t max_connections = 16'000;

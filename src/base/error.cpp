@@ -7,7 +7,7 @@ namespace {
 
 const char* text(errc e) noexcept {
   switch (e) {
-    case errc::system_error: return "internal error of the server";
+    case errc::system_error: return "internal error of the server; its disk may be full";
     case errc::runtime_inconsistency:
       return "not executed, because an earlier operation of the transaction failed";
     case errc::data_inconsistency: return "the data of the server is inconsistent";

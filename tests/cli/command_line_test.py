@@ -138,6 +138,19 @@ def test_bad_usage_is_64(world, line, named):
     assert named in world.refused(*words)
 
 
+@pytest.mark.parametrize("option", [
+    "--require-auth", "--words", "--backup", "--data", "--socket", "--config", "--listen", "--tick",
+    "--super-digest", "--log"])
+def test_an_empty_option_of_the_server(world, option):
+    said = world.refused("serve", option, "")
+    assert option in said and "empty" in said
+
+
+def test_an_empty_list_for_the_server(world):
+    for option in "--require-auth", "--words":
+        assert option in world.refused("serve", "--durability", "none", option, ",")
+
+
 def test_known_four_letter_words(world):
     for words in "ruok,wchc", "*":
         world.serve("--words", words)

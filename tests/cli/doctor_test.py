@@ -267,7 +267,7 @@ def test_a_different_version_of_conclave(world, fake_server):
 def test_full_disk(world, fake_server):
     words = {"srvr": srvr("standalone"), "mntr": figures(conclave_disk_full=1)}
     found = examined(world, "-C", fake_server(words), code=1)
-    assert found["disk"]["mark"] == "failed" and "free disk space" in found["disk"]["advice"]
+    assert found["disk"]["mark"] == "failed" and "free at least 4 MiB" in found["disk"]["advice"]
 
 
 def test_a_loaded_server(world, fake_server):

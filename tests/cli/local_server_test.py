@@ -121,6 +121,15 @@ def test_a_backup_while_it_runs(world):
         assert r.stderr.startswith("conclave: ") and said in r.stderr
 
 
+def test_a_backup_starts_the_server(world):
+    copy = world.path("copy.db")
+    assert "conclave serve" in world.refused("serve", "--backup", copy, code=69)
+    assert not os.path.exists(world.local), "there is nothing to copy"
+    world.ok("znode", "create", "/kept", "data")
+    world.ok("local", "stop")
+    assert world.ok("serve", "--backup", copy) == copy + "\n"
+
+
 def test_folders_that_cannot_be_created(world):
     with open(world.path("file"), "w"):
         pass

@@ -106,7 +106,7 @@ TEST_F(full_disk, refuses_changes_until_there_is_space) {
     write_until_refused();
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(eventually([&] { return reports_full_disk(); }));
-    EXPECT_TRUE(server.prints("nothing can be changed until there is room"));
+    EXPECT_TRUE(server.prints("nothing can be changed until 4 MiB are free"));
     expect_everything_is_there(zk);
     EXPECT_EQ(code_of([&] { zk.create("/refused"); }), errc::system_error);
     EXPECT_EQ(code_of([&] { zk.set("/", "x"); }), errc::system_error);

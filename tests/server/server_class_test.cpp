@@ -10,6 +10,7 @@
 #include "conclave/server.hpp"
 #include "integration/harness.hpp"
 #include "server/raw_session.hpp"
+#include "support/certificates.hpp"
 #include "support/free_port.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -168,6 +169,27 @@ TEST(server_class, reports_why_it_cannot_start) {
   bad_certificate.tls->certificate_file = "/nonexistent.pem";
   bad_certificate.tls->key_file = "/nonexistent.key";
   EXPECT_NE(why_not(bad_certificate).find("/nonexistent.pem"), std::string::npos);
+
+  server_options no_tls_address;
+  no_tls_address.listen = {"0"};
+  no_tls_address.tls = bad_certificate.tls;
+  certificate_authority authority{folder.path(), "ca"};
+  no_tls_address.tls->certificate_file = authority.issue("server", {"IP:127.0.0.1"}).bundle;
+  no_tls_address.tls->key_file = no_tls_address.tls->certificate_file;
+  EXPECT_NE(why_not(no_tls_address).find("no address for TLS"), std::string::npos);
+
+  for (const auto* name : {"a,b", "a:b"}) {
+    server_options not_in_a_connect_string;
+    not_in_a_connect_string.socket = folder.path() / name;
+    EXPECT_NE(why_not(not_in_a_connect_string).find("a connect string cannot contain"),
+              std::string::npos)
+        << name;
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / name));
+  }
+
+  server_options unknown_word;
+  unknown_word.words = {"ruok", "xx"};
+  EXPECT_NE(why_not(unknown_word).find("there is no four-letter word 'xx'"), std::string::npos);
 
   server_tls_options renewed;
   renewed.certificate_file = renewed.key_file = "/nonexistent.pem";

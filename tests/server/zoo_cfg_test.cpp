@@ -161,6 +161,8 @@ TEST_F(zoo_cfg, unsupported_protection_is_refused) {
     for (const auto& [settings, why] : std::vector<std::pair<std::string, std::string>>{
              {"enforce.auth.enabled=true", "needs enforce.auth.schemes"},
              {"enforce.auth.enabled=yes", "enforce.auth.enabled must be true or false, not 'yes'"},
+             {"enforce.auth.enabled=", "enforce.auth.enabled must be true or false, not ''"},
+             {"enforce.auth.enabled=true\nenforce.auth.schemes=,", "needs enforce.auth.schemes"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,sasl",
               "clients cannot authenticate by 'sasl'"},
              {"enforce.auth.enabled=true\nenforce.auth.schemes=digest,ip",
@@ -263,6 +265,61 @@ TEST_F(zoo_cfg, an_invalid_number_is_reported_with_its_name) {
   }
   EXPECT_TRUE(refused(its_data + "clientPort=70000\n").contains("the highest port is 65535"));
   EXPECT_FALSE(std::filesystem::exists(data / "socket"));
+}
+
+TEST_F(zoo_cfg, a_setting_that_the_server_refuses_is_reported_with_its_name) {
+  for (const auto* name :
+       {"tickTime", "minSessionTimeout", "maxSessionTimeout", "znode.container.checkIntervalMs"}) {
+    const auto run = refused(its_data + "clientPort=0\n" + name + "=0\n");
+    EXPECT_TRUE(run.contains("zoo.cfg: " + std::string{name} + " must be at least 1, not 0"))
+        << run.text;
+  }
+  const auto timeouts = refused(its_data + "clientPort=0\nminSessionTimeout=100000\n");
+  EXPECT_TRUE(timeouts.contains(
+      "zoo.cfg: minSessionTimeout (100000 ms) exceeds maxSessionTimeout (40000 ms)"))
+      << timeouts.text;
+  const auto authority =
+      refused(its_data + "secureClientPort=0\nssl.keyStore.location=/missing.pem\n");
+  EXPECT_TRUE(
+      authority.contains("zoo.cfg: ssl.clientAuth=need, which is the default, needs "
+                         "ssl.trustStore.location"))
+      << authority.text;
+  EXPECT_FALSE(std::filesystem::exists(data));
+}
+
+// Otherwise every connection would be without TLS and without client certificates.
+TEST_F(zoo_cfg, tls_settings_without_an_address_for_tls_are_refused) {
+  const auto run = refused(its_data +
+                           "clientPort=0\nssl.keyStore.location=/missing.pem\n"
+                           "ssl.trustStore.location=/missing.pem\nssl.clientAuth=need\n");
+  EXPECT_TRUE(run.contains("zoo.cfg: ssl.keyStore.location has no effect without secureClientPort"))
+      << run.text;
+  const auto flags = run_conclave({"serve", "--durability", "none", "--listen", "127.0.0.1:0",
+                                   "--tls-cert", "x", "--tls-key", "x"});
+  EXPECT_EQ(flags.status.code, 64) << flags.text;
+  EXPECT_TRUE(flags.contains("--tls-cert has no effect without --tls-listen")) << flags.text;
+}
+
+TEST_F(zoo_cfg, words_that_only_apache_knows_have_no_effect) {
+  const auto server = serve("4lw.commands.whitelist=gtmk, ruok\n" + its_data);
+  EXPECT_NE(
+      server->output().find("zoo.cfg: the word 'gtmk' of 4lw.commands.whitelist has no effect"),
+      std::string::npos);
+  EXPECT_EQ(ask_server(server->port(), "ruok"), "imok");
+}
+
+TEST_F(zoo_cfg, a_backup_needs_a_socket) {
+  const auto config = file(its_data + "clientPort=0\n");
+  const auto copy = folder.path() / "copy.db";
+  const auto run = run_conclave({"serve", "--config", config, "--backup", copy});
+  EXPECT_EQ(run.status.code, 69) << run.text;
+  EXPECT_TRUE(run.contains("start it with --socket PATH")) << run.text;
+  const auto socket = (folder.path() / "s").string();
+  const serve_process server{{"--config", config, "--socket", socket}};
+  const auto with_socket =
+      run_conclave({"serve", "--config", config, "--socket", socket, "--backup", copy});
+  EXPECT_EQ(with_socket.status.code, 0) << with_socket.text;
+  EXPECT_TRUE(std::filesystem::exists(copy));
 }
 
 TEST_F(zoo_cfg, an_invalid_line_is_reported_with_its_number) {

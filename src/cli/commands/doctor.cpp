@@ -96,12 +96,14 @@ void check_version(checkup& report, const host_facts& h, bool local) {
 void check_health(checkup& report, const host_facts& h) {
   if (h.figures.contains("conclave_disk_full")) {
     const bool full = h.figure("conclave_disk_full") != 0;
-    report.add({full ? mark::failed : mark::ok,
-                "disk",
-                to_string(h.at) +
-                    (full ? ": its disk is full; it only accepts reads" : ": the disk is not full"),
-                full ? "free disk space; the server then continues by itself" : "",
-                {}});
+    report.add(
+        {full ? mark::failed : mark::ok,
+         "disk",
+         to_string(h.at) +
+             (full ? ": its disk is full; it only answers reads of sessions that began earlier"
+                   : ": the disk is not full"),
+         full ? "free at least 4 MiB there; the server then continues by itself" : "",
+         {}});
   }
   const auto files = h.figure("zk_open_file_descriptor_count");
   const auto most = h.figure("zk_max_file_descriptor_count");
@@ -120,8 +122,16 @@ void check_health(checkup& report, const host_facts& h) {
                 {}});
 }
 
+const char* advice_without_session(const std::vector<host_facts>& hosts) {
+  const bool disk_is_full = std::ranges::any_of(
+      hosts, [](const host_facts& h) { return h.figure("conclave_disk_full") == 1; });
+  return disk_is_full ? "free disk space; until then the server begins no session"
+                      : "see the server's log";
+}
+
 // If the connection fails, adds a finding with the reason and throws the error.
-std::unique_ptr<connection> check_session(checkup& report, server_address at) {
+std::unique_ptr<connection> check_session(checkup& report, server_address at,
+                                          const std::vector<host_facts>& hosts) {
   const auto begin = steady::now();
   auto c = std::make_unique<connection>(std::move(at), connection::without_waiting{});
   try {
@@ -141,7 +151,7 @@ std::unique_ptr<connection> check_session(checkup& report, server_address at) {
                   "session",
                   "no session within " + short_time(steady::now() - begin) +
                       (reason.empty() ? "" : ": " + reason),
-                  "see the server's log",
+                  advice_without_session(hosts),
                   {}});
     else
       report.add({mark::failed, "session", e.what(), "check --auth-file", {}});
@@ -151,7 +161,7 @@ std::unique_ptr<connection> check_session(checkup& report, server_address at) {
 
 void check_with_session(checkup& report, const server_address& at,
                         const std::vector<host_facts>& hosts) {
-  const auto c = check_session(report, at);
+  const auto c = check_session(report, at, hosts);
   if (!c->zk().exists("/"))
     return report.add(
         {mark::failed,
@@ -212,7 +222,7 @@ int doctor(doctor_flags& f, const invocation&) {
     return report.end(e.code != unavailable);
   } catch (const error& e) {
     // The connection was lost during the checks.
-    report.add({mark::failed, "session", e.what(), "see the server's log", {}});
+    report.add({mark::failed, "session", e.what(), advice_without_session(hosts), {}});
   }
   return report.end(true);
 }

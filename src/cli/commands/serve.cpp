@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "cli/command.hpp"
+#include "cli/connect/local_server.hpp"
 #include "cli/connect/private_file.hpp"
 #include "cli/connect/server_folders.hpp"
 #include "cli/exit_code.hpp"
@@ -58,7 +59,8 @@ void add_flags(CLI::App& app, serve_flags& f) {
          "full: changes are on disk before they are acknowledged; none: data is in memory only")
       ->check(CLI::IsMember({"full", "none"}))
       ->capture_default_str();
-  app.add_option("--socket", f.socket, "Unix socket (default: DIR/socket)")->type_name("PATH");
+  app.add_option("--socket", f.socket, "Unix socket (default: DIR/socket; with --config: none)")
+      ->type_name("PATH");
   app.add_option("--socket-group", f.socket_group, "group that may also use the socket")
       ->type_name("GROUP");
   app.add_flag("--system", f.system,
@@ -139,20 +141,81 @@ void add_flags(CLI::App& app, serve_flags& f) {
       ->type_name("FILE");
   app.add_flag("-v,--verbose", f.verbose, "log more");
   app.add_flag("-q,--quiet", f.quiet, "log errors only");
+  // An empty value, for example of an unset variable in a script, must not turn a restriction off.
+  const CLI::Validator not_empty{[](const std::string& value) {
+                                   return value.empty() ? std::string{"the value must not be empty"}
+                                                        : std::string{};
+                                 },
+                                 ""};
+  const auto has_value = [](const CLI::Option* o) { return o->get_items_expected_min() > 0; };
+  for (auto* const option : app.get_options(has_value)) option->check(not_empty);
 }
 
 std::vector<std::string> known_words(const std::string& list) {
   auto words = split_list(list);
+  std::string all;
+  for (const auto& known : four_letter_words) all.append(" ").append(known);
+  if (words.empty())
+    throw failure{usage,
+                  "--words: name at least one four-letter word; known words:" + all + " and *"};
   for (const auto& word : words) {
     if (word == "*" || std::find(four_letter_words.begin(), four_letter_words.end(), word) !=
                            four_letter_words.end())
       continue;
-    std::string all;
-    for (const auto& known : four_letter_words) all.append(" ").append(known);
     throw failure{
         usage, "--words: unknown four-letter word '" + word + "'; known words:" + all + " and *"};
   }
   return words;
+}
+
+std::vector<std::string> required_schemes(const std::string& list) {
+  auto schemes = split_list(list);
+  if (schemes.empty())
+    throw failure{usage, "--require-auth: name a scheme; the only one is digest"};
+  return schemes;
+}
+
+// The server's own messages name neither the file nor its settings.
+void check_zoo_cfg(const serve_flags& f, const server_options& o) {
+  if (f.config.empty()) return;
+  const auto refuse = [&](const std::string& what) {
+    throw failure{usage, f.config + ": " + what};
+  };
+  if (o.tls && o.listen_tls.empty() && f.tls.certificate_file.empty())
+    refuse(
+        "ssl.keyStore.location has no effect without secureClientPort, so every connection would "
+        "be without TLS; add secureClientPort, or remove the ssl settings");
+  if (o.tls && o.tls->require_client_certificate && o.tls->client_ca_file.empty())
+    refuse(
+        "ssl.clientAuth=need, which is the default, needs ssl.trustStore.location; add it, or set "
+        "ssl.clientAuth=none");
+  const auto shortest = o.min_session_timeout.value_or(2 * o.tick);
+  const auto longest = o.max_session_timeout.value_or(20 * o.tick);
+  if (shortest > longest)
+    refuse("minSessionTimeout (" + std::to_string(shortest.count()) +
+           " ms) exceeds maxSessionTimeout (" + std::to_string(longest.count()) +
+           " ms); the defaults are 2 and 20 times tickTime");
+}
+
+// The private server may have exited, because no command has used it for some time. A folder
+// without data has nothing to copy.
+void start_private_server(const serve_flags& f) {
+  if (!f.data.empty() || !f.socket.empty() || !f.config.empty() || f.system) return;
+  std::error_code unknown;
+  if (const auto folder = data_folder(); std::filesystem::exists(folder / "conclave.db", unknown))
+    ensure_local_server(folder);
+}
+
+int run_backup(const serve_flags& f, const server_options& o) {
+  const auto socket = o.socket.empty() ? o.data / "socket" : o.socket;
+  std::error_code unknown;
+  if (!f.config.empty() && o.socket.empty() && !std::filesystem::exists(socket, unknown))
+    throw failure{unavailable,
+                  "the server of " + f.config + " has no Unix socket at " + socket.string() +
+                      ", which a backup needs; start it with --socket PATH, and add the same "
+                      "--socket here"};
+  start_private_server(f);
+  return backup(socket, f.backup);
 }
 
 int run(serve_flags& f, const invocation&) {
@@ -179,7 +242,7 @@ int run(serve_flags& f, const invocation&) {
     o.socket = o.data / "socket";
   if (!f.socket_group.empty() && o.socket.empty())
     throw failure{usage, "--socket-group: this server has no Unix socket; set one with --socket"};
-  if (!f.backup.empty()) return backup(o.socket.empty() ? o.data / "socket" : o.socket, f.backup);
+  if (!f.backup.empty()) return run_backup(f, o);
   // Check this before anything is created, because commands treat the folder of a system server as
   // a sign that there is one.
   if (!o.socket_group.empty() && ::getgrnam(o.socket_group.c_str()) == nullptr)
@@ -209,13 +272,18 @@ int run(serve_flags& f, const invocation&) {
     }
     command.key_password_file = f.key_password_file;
   }
-  if (o.tls) require_private(o.tls->key_file);
   const auto time = [](const std::string& text, auto& into) {
     if (!text.empty()) into = parse_duration(text);
   };
   time(f.tick, o.tick);
   time(f.min_timeout, o.min_session_timeout);
   time(f.max_timeout, o.max_session_timeout);
+  check_zoo_cfg(f, o);
+  if (o.tls && o.listen_tls.empty())
+    throw failure{usage,
+                  "--tls-cert has no effect without --tls-listen, so every connection would be "
+                  "without TLS; add --tls-listen, or leave out --tls-cert"};
+  if (o.tls) require_private(o.tls->key_file);
   time(f.container_check, o.reap_interval);
   time(f.handshake_limit, o.handshake_limit);
   time(f.stall_limit, o.stall_limit);
@@ -224,7 +292,7 @@ int run(serve_flags& f, const invocation&) {
     throw std::invalid_argument{"--super-digest: write super:HASH, not '" + f.super_digest + "'"};
   if (!f.super_digest.empty()) o.super_digest = f.super_digest;
   if (!f.words.empty()) o.words = known_words(f.words);
-  if (!f.require_auth.empty()) o.required_auth = split_list(f.require_auth);
+  if (!f.require_auth.empty()) o.required_auth = required_schemes(f.require_auth);
   const auto limit = [](std::size_t given, auto& into) {
     if (given != 0) into = given;
   };

@@ -241,7 +241,9 @@ int backup(const std::filesystem::path& socket, const std::filesystem::path& to)
   const auto got = query_server({"", 0, socket.string()}, "bkup" + target + "\n", options);
   if (got.error)
     throw failure{unavailable, "cannot connect to the server at unix:" + socket.string() + " (" +
-                                   got.reason + "); check that it runs; try: conclave serve"};
+                                   got.reason +
+                                   "); check that it runs, and with which --socket; try: "
+                                   "conclave serve"};
   if (got.reply != "ok\n")
     throw failure{failed, "the backup failed: " +
                               (got.reply.empty() ? "the server exited without a reply"

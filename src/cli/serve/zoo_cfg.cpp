@@ -73,9 +73,9 @@ class settings {
     return value;
   }
 
-  // Calls f with the number if the setting exists.
+  // Calls f with the number if the setting exists. Refuses numbers below `least`.
   template <class F>
-  void number(const std::string& name, F f) {
+  void number(const std::string& name, F f, long least = 0) {
     const auto value = text(name);
     if (value.empty()) return;
     long n = 0;
@@ -83,13 +83,16 @@ class settings {
     const auto [rest, ec] = std::from_chars(value.data(), end, n);
     if (ec != std::errc{} || rest != end || n < 0)
       throw failure{usage, file_.string() + ": " + name + " must be a number, not '" + value + "'"};
+    if (n < least)
+      throw failure{usage, file_.string() + ": " + name + " must be at least " +
+                               std::to_string(least) + ", not " + value};
     f(n);
   }
 
   // Returns nullopt if the setting does not exist. Strict, because these settings affect security.
   std::optional<bool> yes_or_no(const std::string& name) {
+    if (!values_.contains(name)) return {};
     const auto value = lower(text(name));
-    if (value.empty()) return {};
     if (value != "true" && value != "false")
       throw failure{usage,
                     file_.string() + ": " + name + " must be true or false, not '" + value + "'"};
@@ -186,9 +189,12 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
   using std::chrono::milliseconds;
   settings s{file};
   if (const auto folder = s.text("dataDir"); !folder.empty()) options.data = folder;
-  s.number("tickTime", [&](long n) { options.tick = milliseconds{n}; });
-  s.number("minSessionTimeout", [&](long n) { options.min_session_timeout = milliseconds{n}; });
-  s.number("maxSessionTimeout", [&](long n) { options.max_session_timeout = milliseconds{n}; });
+  s.number(
+      "tickTime", [&](long n) { options.tick = milliseconds{n}; }, 1);
+  s.number(
+      "minSessionTimeout", [&](long n) { options.min_session_timeout = milliseconds{n}; }, 1);
+  s.number(
+      "maxSessionTimeout", [&](long n) { options.max_session_timeout = milliseconds{n}; }, 1);
   s.number("maxClientCnxns",
            [&](long n) { options.max_connections_per_address = static_cast<std::size_t>(n); });
   s.number("maxCnxns", [&](long n) {
@@ -196,13 +202,21 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
   });
   s.number("jute.maxbuffer",
            [&](long n) { options.max_request_bytes = static_cast<std::size_t>(n); });
-  s.number("znode.container.checkIntervalMs",
-           [&](long n) { options.reap_interval = milliseconds{n}; });
+  s.number(
+      "znode.container.checkIntervalMs", [&](long n) { options.reap_interval = milliseconds{n}; },
+      1);
   if (const auto digest = s.text("DigestAuthenticationProvider.superDigest"); !digest.empty())
     options.super_digest = digest;
   // Apache's server always allows srvr, because its scripts use it.
-  options.words = split_list(s.text("4lw.commands.whitelist"));
-  options.words->emplace_back("srvr");
+  auto& words = options.words.emplace(split_list(s.text("4lw.commands.whitelist")));
+  std::vector<std::string> without_meaning;
+  std::erase_if(words, [&](const std::string& word) {
+    const bool known =
+        word == "*" || std::ranges::find(four_letter_words, word) != four_letter_words.end();
+    if (!known) without_meaning.push_back("the word '" + word + "' of 4lw.commands.whitelist");
+    return !known;
+  });
+  words.emplace_back("srvr");
   read_authentication(s, file, options);
 
   const auto host = s.text("clientPortAddress");
@@ -235,7 +249,6 @@ std::vector<std::string> read_zoo_cfg(const std::filesystem::path& file, server_
     throw failure{
         usage, file.string() + " has no dataDir; add one, for example dataDir=/var/lib/conclave"};
 
-  std::vector<std::string> without_meaning;
   for (const auto& [name, value] : s.unused()) {
     if (starts_with_any(name, {"server.", "dynamicConfigFile", "peerType", "group.", "weight."}))
       throw failure{

@@ -171,6 +171,11 @@ acceptor acceptor::unix_socket(boost::asio::io_context& io, const std::filesyste
   if (file.string().size() >= sizeof at.sun_path)
     fail_option(address, "a socket's path has at most " + std::to_string(sizeof at.sun_path - 1) +
                              " bytes; choose a shorter one with --socket");
+  // Clients would connect to another server, because a socket ends at these characters.
+  if (file.string().find_first_of(",:") != std::string::npos)
+    fail_option(address,
+                "a connect string cannot contain the path of a socket with ',' or ':'; choose "
+                "another path with --socket");
   std::memcpy(at.sun_path, file.c_str(), file.string().size());
 
   const bool is_shared = !group.empty();

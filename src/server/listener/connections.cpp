@@ -37,6 +37,10 @@ constexpr std::size_t handshake_limit_bytes = 1024;
 void service::open_acceptors() {
   if (!options_.listen_tls.empty() && tls_ == nullptr)
     throw error{errc::invalid_argument, "listening with TLS needs a certificate and its key"};
+  if (options_.listen_tls.empty() && tls_ != nullptr)
+    throw error{errc::invalid_argument,
+                "there are TLS settings, but no address for TLS, so every connection would be "
+                "without TLS; add such an address, or remove the settings"};
   auto tcp = options_.listen;
   if (tcp.empty() && options_.listen_tls.empty() && options_.socket.empty() &&
       options_.listening_sockets.empty())

@@ -69,7 +69,9 @@ core_options service::make_core_options() const {
   c.max_session_timeout = options_.max_session_timeout.value_or(20 * options_.tick);
   if (c.min_session_timeout.count() <= 0 || c.min_session_timeout > c.max_session_timeout)
     throw error{errc::invalid_argument,
-                "session timeouts must be above zero, and the minimum must not exceed the maximum"};
+                "the shortest session timeout is " + std::to_string(c.min_session_timeout.count()) +
+                    " ms and the longest is " + std::to_string(c.max_session_timeout.count()) +
+                    " ms; both must be above zero, and the shortest must not exceed the longest"};
   if (options_.reap_interval.count() <= 0)
     throw error{errc::invalid_argument,
                 "the time between checks for empty containers must be above zero"};
@@ -80,6 +82,9 @@ core_options service::make_core_options() const {
       throw error{errc::invalid_argument, "clients cannot authenticate by '" + scheme +
                                               "'; the only scheme to require is digest"};
   c.required_auth = options_.required_auth;
+  for (const auto& word : options_.words.value_or(std::vector<std::string>{}))
+    if (word != "*" && std::ranges::find(four_letter_words, word) == four_letter_words.end())
+      throw error{errc::invalid_argument, "there is no four-letter word '" + word + "'"};
   c.digest_auth = options_.digest_auth;
   c.ttl_nodes = options_.ttl_nodes;
   c.max_sessions = options_.max_sessions;
@@ -214,7 +219,8 @@ void service::commit() {
 // discards them: it closes all connections and reloads the last commit. Until there is space on the
 // disk, reads succeed and writes fail.
 void service::handle_disk_full(const std::string& why) {
-  log(log_level::error, why + "; nothing can be changed until there is room");
+  log(log_level::error, why + "; nothing can be changed until " +
+                            std::to_string(min_free_bytes >> 20) + " MiB are free");
   while (!connections_.empty()) {
     const auto c = connections_.begin()->second;
     core_->output(c->id).clear();

@@ -72,6 +72,9 @@ void require_own_folder(const std::filesystem::path& folder) {
   struct stat found {};
   if (::stat(folder.c_str(), &found) != 0) fail("inspect", folder, errno);
   require_own(folder, found);
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    throw store_error{"other users can write to " + folder.native() + "; try: chmod go-w " +
+                      folder.native()};
 }
 
 // Throws if `error` means that open() with O_NOFOLLOW found a symbolic link.

@@ -124,6 +124,17 @@ TEST_F(refusal, a_folder_of_another_user) {
   EXPECT_EQ(reason(), expected);
 }
 
+TEST_F(refusal, a_folder_that_others_can_write_to) {
+  make_store();
+  for (const auto mode : {0770U, 0702U}) {
+    ASSERT_EQ(::chmod(folder.c_str(), mode), 0);
+    EXPECT_EQ(reason(), "other users can write to " + folder.native() + "; try: chmod go-w " +
+                            folder.native());
+  }
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  EXPECT_EQ(sqlite_store{folder}.load().zxid, 5);
+}
+
 TEST_F(refusal, symbolic_links) {
   for (const auto& one : {file, log, folder / "lock"}) {
     SCOPED_TRACE(one);

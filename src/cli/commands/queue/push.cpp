@@ -54,6 +54,7 @@ class pusher {
     if (items_.empty()) return;
     const auto n = items_.size();
     bytes_ = 0;
+    sent_ = n;
     auto batch = std::exchange(items_, {});
     if (!limit_)
       queue_.push(std::move(batch), flags_.priority);
@@ -65,6 +66,7 @@ class pusher {
   }
 
   std::size_t pushed() const noexcept { return pushed_; }
+  std::size_t sent() const noexcept { return sent_; }  // in the last transaction
 
  private:
   static queue_options options(const push_flags& f) {
@@ -81,6 +83,7 @@ class pusher {
   std::vector<std::string> items_;
   std::size_t bytes_ = 0;
   std::size_t pushed_ = 0;
+  std::size_t sent_ = 0;
 };
 
 // Appends the next bytes. Returns false at the end of the file.
@@ -150,7 +153,11 @@ int run(push_flags& f, const invocation& call) {
   } catch (const error& e) {
     if (e.code() == errc::too_large)
       throw failure{failed, "an item is too large for the server" + so_far()};
-    throw error{e.code(), e.what() + so_far()};
+    // The message of `e` already contains that of its code.
+    if (e.code() == condition::outcome_unknown)
+      throw failure{exit_code_of(e.code()), e.what() + (" for " + std::to_string(to.sent())) +
+                                                (to.sent() == 1 ? " item" : " items") + so_far()};
+    throw failure{exit_code_of(e.code()), e.what() + so_far()};
   }
 }
 
