@@ -83,6 +83,12 @@ class hold {
   // byte order. Empty for an empty hold.
   std::string node() const;
 
+  // The id of this acquisition, 32 hexadecimal digits. It is part of the data of the lock's nodes
+  // (contender_info::id) and is never used again. Holds that a lock object grants without the
+  // server have the same id. A downgrade changes it. Empty for an empty hold, and for elections and
+  // queues.
+  std::string id() const;
+
   // The id of the session that holds the lock. 0 for an empty hold.
   std::int64_t session_id() const noexcept;
 
@@ -97,6 +103,7 @@ class hold {
 
   // Used by the library.
   const recipes::hold_state* state() const noexcept { return state_.get(); }
+  const std::shared_ptr<const recipes::hold_state>& shared_state() const noexcept { return state_; }
 
  private:
   std::shared_ptr<const recipes::hold_state> state_;

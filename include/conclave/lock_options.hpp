@@ -12,6 +12,7 @@
 
 #include "conclave/hold.hpp"
 #include "conclave/layout.hpp"
+#include "conclave/task_holds.hpp"
 
 namespace conclave {
 
@@ -73,6 +74,15 @@ struct lock_options {
   // over to the first contender in the server's wait queue. Higher values need fewer hand-offs
   // between sessions, but other contenders wait longer.
   std::size_t local_handoffs = 0;
+
+  // Returns what the caller's task holds while it waits for this lock. The data of the waiter's
+  // node then shows it, so that tools can detect deadlocks (wait_graph.hpp). Called once for each
+  // call that acquires the lock, by the thread that makes the call. Must not throw.
+  //
+  // If this is not set, the library knows what a thread with a blocking call holds. For an
+  // asynchronous call, it knows nothing. List locks as certain only if the task cannot release them
+  // before the wait ends, and nothing cancels the wait. Ignored by elections.
+  std::function<task_holds()> held_while_waiting;
 
   // Lets most acquisitions and hand-offs avoid listing the wait queue. If false, every acquisition
   // and hand-off lists it, as in other libraries.

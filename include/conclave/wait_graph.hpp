@@ -21,10 +21,11 @@
 //   itself. A wait with a time limit is only possible, too, because it ends.
 //
 // A deadlock is certain if all its waits have no time limit and all its links are certain. It then
-// lasts until something else intervenes: a process or session ends, a client is closed, a lock is
-// lost or released on request, or somebody deletes a node. One assumption remains: a lock that a
-// thread acquired with a blocking call is not released by another thread while the first one waits.
-// A process in which this has happened once reports all its locks as possible from then on.
+// lasts until something else intervenes: a process or session ends, a client is closed or cannot
+// reconnect in time, a lock is lost or released on request, or somebody deletes a node. One
+// assumption remains: a lock that a thread acquired with a blocking call is not released by another
+// thread while the first one waits. A process in which this has happened once reports all its locks
+// as possible from then on.
 //
 // These deadlocks are not found, because nodes do not show the waits: waits for a named_mutex, and
 // callers that wait for another caller of the same lock object. Elections and queues are not part

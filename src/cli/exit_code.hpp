@@ -19,6 +19,8 @@ enum exit_code {
   lost = 75,            // the lock or leadership was lost, or the command was ended because of it
   no_permission = 77,   // refused by an ACL
   disagrees = 78,       // other programs use the path with a different layout or number of permits
+  deadlocked = 79,           // there is a deadlock
+  possibly_deadlocked = 80,  // there may be a deadlock
   not_executable = 126,
   not_found = 127,
 };

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "client/call.hpp"
+#include "recipes/contender_data.hpp"
 #include "recipes/lock_kinds.hpp"
 #include "recipes/recipe_path.hpp"
+#include "recipes/thread_holds.hpp"
 
 namespace conclave {
 namespace client_impl {
@@ -44,16 +46,40 @@ std::string explanation(error_code ec, const caller& who, const requests::defaul
   return who.mismatch;
 }
 
+// Returns what the data of a waiter's node says about this call.
+std::string describe_wait(const lock_handle& l, bool blocking, bool has_time_limit) {
+  if (!l.in_wait_graph) return {};
+  wait_info w;
+  w.has_time_limit = has_time_limit;
+  w.permits = l.permits;
+  if (l.held_while_waiting)
+    w.task = l.held_while_waiting();
+  else if (blocking)
+    w.task = recipes::holds_of_this_thread();
+  return recipes::format_wait(w);
+}
+
+// This thread has acquired the lock with a blocking call.
+void note_acquired(const lock_handle& l, const std::optional<hold>& h) {
+  if (h && l.in_wait_graph) recipes::add_hold_of_this_thread(*h);
+}
+
 // Starts a call that acquires the lock. If it succeeds, convert(hold) returns the result of the
 // call.
+enum class can_be_stopped { no, yes };
 template <class Result, class Convert>
-void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Convert convert) {
+void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Convert convert,
+           can_be_stopped stoppable = can_be_stopped::no) {
+  const bool blocking = std::holds_alternative<blocking_call<Result>*>(to);
+  auto wait = describe_wait(*l, blocking, d != no_deadline || stoppable == can_be_stopped::yes);
+  if (!blocking) note_movable_hold(l);
   start_waiting<Result>(l->core, std::move(to), d, [&](const recipe_call_ptr<Result>& call) {
     const auto& core = *l->core;
     const auto who = std::make_shared<caller>();
     who->role = r;
     who->waits = d != at_once;
     who->thread = call->blocking() ? this_thread() : 0;
+    who->wait = std::move(wait);
     who->complete = [call, convert, defaults = core.defaults, got = who.get()](error_code ec) {
       if (!ec) return call->complete({}, convert(hold{got->hold}));
       const bool empty = can_be_empty<Result> && ec == not_acquired();
@@ -125,6 +151,9 @@ lock_pointer make_lock(client& c, std::string path, recipes::lock_request t,
   if (options.owner.empty()) options.owner = this_process();
   auto l = std::make_shared<lock_handle>();
   l->core = core_access::of(c);
+  l->in_wait_graph = t.data == recipes::lock_request::data_format::with_id;
+  if (t.granted_when == recipes::lock_request::rule::permits) l->permits = t.permits;
+  l->held_while_waiting = std::move(options.held_while_waiting);
   l->keeps = options.keep_for > std::chrono::nanoseconds{0};
   // A longer time could not be added to the present time.
   options.keep_for =
@@ -157,44 +186,67 @@ static void lock_at_server(const lock_pointer& l, role r);
 
 void lock(const lock_pointer& l, role r) {
   if (!may_acquire_locally(*l, r)) return lock_at_server(l, r);
+  recipes::add_unknown_hold_of_this_thread();
   if (l->object->try_acquire_locally() == local_result::acquired) return;
   const auto alive = l;  // the lock object may be destroyed while this thread waits
   if (!alive->object->acquire_locally()) lock_at_server(alive, r);
 }
 
 static void lock_at_server(const lock_pointer& l, role r) {
-  run<void>(l, [&](receiver<void> to) { detail::start_lock(l, std::move(to), r); });
+  const auto alive = l;  // the lock object may be destroyed while this thread waits
+  note_acquired(*alive, lock_to_hold(alive, r, {}));
 }
 
 bool lock(const lock_pointer& l, role r, std::stop_token stop) {
-  if (!stop.stop_requested() && may_acquire_locally(*l, r) &&
-      l->object->try_acquire_locally() == local_result::acquired)
-    return true;
-  return lock_to_hold(l, r, std::move(stop)).has_value();
+  if (!stop.stop_requested() && may_acquire_locally(*l, r)) {
+    recipes::add_unknown_hold_of_this_thread();
+    if (l->object->try_acquire_locally() == local_result::acquired) return true;
+  }
+  const auto alive = l;  // the lock object may be destroyed while this thread waits
+  const auto got = lock_to_hold(alive, r, std::move(stop));
+  note_acquired(*alive, got);
+  return got.has_value();
 }
 
 std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop) {
   if (stop.stop_requested()) return std::nullopt;
   using result = std::optional<hold>;
+  const auto stoppable = stop.stop_possible() ? can_be_stopped::yes : can_be_stopped::no;
   return run<result>(
       l,
       [&](receiver<result> to) {
-        start(l, std::move(to), r, no_deadline, [](hold h) { return result{std::move(h)}; });
+        start(
+            l, std::move(to), r, no_deadline, [](hold h) { return result{std::move(h)}; },
+            stoppable);
       },
       no_deadline, std::move(stop));
 }
 
 bool try_lock(const lock_pointer& l, role r, deadline d) {
   if (may_acquire_locally(*l, r)) {
+    recipes::add_unknown_hold_of_this_thread();
     const auto got = l->object->try_acquire_locally();
     if (got == local_result::acquired) return true;
     if (got == local_result::in_use && d == at_once) return false;
   }
-  return run<bool>(
-      l, [&](receiver<bool> to) { detail::start_try_lock(l, std::move(to), r, d); }, d);
+  using result = std::optional<hold>;
+  const auto alive = l;  // the lock object may be destroyed while this thread waits
+  const auto got = run<result>(
+      alive,
+      [&](receiver<result> to) {
+        start(alive, std::move(to), r, d, [](hold h) { return result{std::move(h)}; });
+      },
+      d);
+  note_acquired(*alive, got);
+  return got.has_value();
+}
+
+void note_movable_hold(const lock_pointer& l) noexcept {
+  if (l->in_wait_graph) recipes::add_hold_of_unknown_task();
 }
 
 scoped_hold scoped_lock(const lock_pointer& l, role r, deadline d) {
+  note_movable_hold(l);
   return run<scoped_hold>(
       l, [&](receiver<scoped_hold> to) { detail::start_scoped_lock(l, std::move(to), r, d); }, d);
 }

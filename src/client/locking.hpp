@@ -1,6 +1,8 @@
 // The part that all lock classes share: blocking, timed and asynchronous calls on a lock object.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -26,7 +28,10 @@ struct lock_handle {
   std::shared_ptr<recipes::lock_object> object;
   std::string path;  // as given by the user, for error messages
   const char* verb = "lock";
-  bool keeps = false;  // lock_options::keep_for is set
+  bool keeps = false;                  // lock_options::keep_for is set
+  bool in_wait_graph = false;          // its nodes show what waiters hold
+  std::optional<std::size_t> permits;  // of a semaphore
+  std::function<task_holds()> held_while_waiting;
   bool ended = false;  // the lock object was destroyed; used inside a session_context::scope
   // Calls the callbacks that the user has set for this lock. Null if there are none.
   std::shared_ptr<callback_queue> callbacks;
@@ -47,6 +52,8 @@ bool lock(const lock_pointer& l, role r, std::stop_token stop);
 // another caller.) Returns nullopt if a stop was requested before the grant.
 std::optional<hold> lock_to_hold(const lock_pointer& l, role r, std::stop_token stop);
 bool try_lock(const lock_pointer& l, role r, deadline d);
+// The hold that this call acquires may move to another thread, so nothing shows which task owns it.
+void note_movable_hold(const lock_pointer& l) noexcept;
 // Like try_lock(), but returns the hold that this call acquired. The result is empty if the call
 // acquired no hold.
 scoped_hold scoped_lock(const lock_pointer& l, role r, deadline d);

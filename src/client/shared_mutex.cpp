@@ -27,6 +27,7 @@ bool shared_mutex::lock_before(layout::role r, detail::deadline d) {
 }
 
 downgradable_hold shared_mutex::scoped_lock() {
+  client_impl::note_movable_hold(state_);
   return {state_, client_impl::lock_to_hold(state_, writer, {}).value()};
 }
 scoped_hold shared_mutex::scoped_lock_shared() {

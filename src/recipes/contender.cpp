@@ -116,6 +116,7 @@ task<error_code> contender::create_nodes() {
   suspected_refusals refusals;
   for (int without_parent = 0; !context_.release_requested();) {
     const auto creation = nodes_.new_creation();
+    id_ = creation.id;
     const std::function<void()> send_reads = [this] {
       for (const auto& w : waits_) w->send_with_creation();
     };
@@ -167,6 +168,7 @@ task<error_code> contender::create_after_previous() {
   const auto& old = previous->nodes_[0];
   context_.session_id = previous->context_.session_id;
   const auto creation = nodes_.new_creation();
+  id_ = creation.id;
   transaction t;
   t.remove(old.path())
       .set(old.parent, format_served_record(from.parent_czxid, from.number))
@@ -316,6 +318,7 @@ task<error_code> contender::become_reader() {
   const auto name = request.layout.name_prefix(layout::role::reader) + format_number(n.number);
   const auto creation = nodes_.new_creation();
   if (const auto ec = co_await nodes_.replace(name, creation); ec) co_return ec;
+  id_ = creation.id;
   context_.set_role(layout::role::reader);
   monitor_.begin_again();
   co_return error_code{};

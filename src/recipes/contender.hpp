@@ -81,6 +81,8 @@ class contender final : public session_listener, public std::enable_shared_from_
   std::int64_t session_id() const noexcept { return context_.session_id; }
   std::string path(std::size_t i = 0) const { return nodes_[i].path(); }
   std::size_t node_count() const noexcept { return nodes_.size(); }
+  // The id in the data of the nodes. Empty with data_format::owner_only.
+  const std::string& id() const noexcept { return id_; }
   void report_revocations() { monitor_.report_revocations(); }
   // Returns true if the lock is held, as far as is known now, the hold is not suspended, and no
   // downgrade is in progress.
@@ -136,6 +138,7 @@ class contender final : public session_listener, public std::enable_shared_from_
 
   contender_context context_;
   owned_nodes nodes_;
+  std::string id_;
   wait_strategy::findings found_;
   std::vector<std::unique_ptr<wait_strategy>> waits_;  // one for each node
   hold_monitor monitor_;

@@ -13,7 +13,6 @@ constexpr std::string_view request_alone = request.substr(1);  // as written by 
 constexpr std::string_view wait_mark = "holds";
 constexpr std::string_view others = "others", limited = "limited", permits = "permits=";
 constexpr std::size_t id_size = 32;
-constexpr std::size_t most_ids = 32;  // limits the size of the data
 
 bool is_id(std::string_view word) {
   return word.size() == id_size && word.find_first_not_of("0123456789abcdef") == word.npos;
@@ -61,7 +60,7 @@ std::string format_wait(const wait_info& w) {
   std::size_t listed = 0;
   const auto list = [&](const std::vector<std::string>& ids, std::string_view suffix) {
     for (const auto& id : ids) {
-      if (!is_id(id) || ++listed > most_ids) {
+      if (!is_id(id) || ++listed > most_listed_holds) {
         complete = false;
         continue;
       }

@@ -2,6 +2,8 @@
 // contender find its node if the reply to the creation was lost.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,8 @@ std::string format_contender_data(std::string_view owner, std::string_view id,
 // - permits=N: for a semaphore
 // Ids that are not valid, or too many ids, are replaced by `others`.
 std::string format_wait(const wait_info& w);
+// The greatest number of ids in the line.
+inline constexpr std::size_t most_listed_holds = 32;
 // Returns nullopt if the line contains an unknown word, because a later version may have given the
 // line a different meaning.
 std::optional<wait_info> parse_wait(std::string_view line);

@@ -21,6 +21,8 @@ std::string hold::node() const {
   return state_ && state_->began() ? state_->nodes().front() : std::string{};
 }
 
+std::string hold::id() const { return state_ ? state_->id() : std::string{}; }
+
 transaction hold::fenced(transaction t) const {
   if (!held()) throw error{errc::lock_lost, "fenced: the lock is not held"};
   for (const auto& node : state_->nodes()) t.check(node);

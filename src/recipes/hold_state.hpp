@@ -18,16 +18,19 @@ class hold_state {
  public:
   explicit hold_state(const std::shared_ptr<session_context>& p) : clock_{p->clock()} {}
 
-  void begin(std::int64_t token, std::int64_t session, std::vector<std::string> nodes) {
+  // `id` is the id in the data of the nodes.
+  void begin(std::int64_t token, std::int64_t session, std::vector<std::string> nodes,
+             std::string id) {
     token_ = token;
     session_ = session;
-    move_to(std::move(nodes));
+    move_to(std::move(nodes), std::move(id));
     status_.store(status::held, std::memory_order_release);
   }
   // Replaces the nodes of the hold. The hold itself continues.
-  void move_to(std::vector<std::string> nodes) {
+  void move_to(std::vector<std::string> nodes, std::string id) {
     const std::lock_guard lock{nodes_mutex_};
     nodes_ = std::move(nodes);
+    id_ = std::move(id);
   }
   void suspend(bool on) {
     auto expected = on ? status::held : status::suspended;
@@ -63,6 +66,10 @@ class hold_state {
     const std::lock_guard lock{nodes_mutex_};
     return nodes_;
   }
+  std::string id() const {
+    const std::lock_guard lock{nodes_mutex_};
+    return id_;
+  }
 
   // Returns the time until which the lock is certainly held, or time_point::min() if it is not
   // held.
@@ -89,6 +96,7 @@ class hold_state {
   std::int64_t session_ = 0;
   mutable std::mutex nodes_mutex_;
   std::vector<std::string> nodes_;
+  std::string id_;
   std::stop_source lost_;
 };
 

@@ -124,7 +124,7 @@ void lock_object::attempt::downgrade(std::function<void(error_code)> completed) 
   c->downgrade([self = shared_from_this(), completed = std::move(completed)](error_code ec) {
     if (!ec) {
       self->role = role::reader;
-      self->hold->move_to({self->contender_->path()});
+      self->hold->move_to({self->contender_->path()}, self->contender_->id());
       if (const auto o = self->owner_.lock()) {
         o->reorder(self);
         o->last_hold(role::writer).reset();
@@ -160,7 +160,8 @@ void lock_object::attempt::enqueued(std::size_t contenders_ahead) {
 void lock_object::attempt::begin_hold() {
   std::vector<std::string> nodes;
   for (std::size_t i = 0; i < contender_->node_count(); ++i) nodes.push_back(contender_->path(i));
-  hold->begin(contender_->fencing_token(), contender_->session_id(), std::move(nodes));
+  hold->begin(contender_->fencing_token(), contender_->session_id(), std::move(nodes),
+              contender_->id());
 }
 
 void lock_object::attempt::granted() {

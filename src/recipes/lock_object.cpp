@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "recipes/lock_attempt.hpp"
+#include "recipes/thread_holds.hpp"
 
 namespace conclave::recipes {
 namespace {
@@ -123,16 +124,18 @@ void lock_object::begin(const caller_ptr& who) {
   const auto if_contended = who->waits ? on_contention::wait : on_contention::give_up;
   const auto seen = who->role == role::exclusive ? seen_holder_ : std::string{};
   if (request_->role != who->role || request_->if_contended != if_contended ||
-      request_->seen_holder != seen) {
+      request_->seen_holder != seen || request_->wait != who->wait) {
     auto r = *request_;
     r.role = who->role;
     r.if_contended = if_contended;
     r.seen_holder = seen;
+    r.wait = who->wait;
     request_ = std::make_shared<const lock_request>(std::move(r));
   }
-  if (admission_ && admission_->if_contended != if_contended) {
+  if (admission_ && (admission_->if_contended != if_contended || admission_->wait != who->wait)) {
     auto g = *admission_;
     g.if_contended = if_contended;
+    g.wait = who->wait;
     admission_ = std::make_shared<const lock_request>(std::move(g));
   }
   const auto a = std::make_shared<attempt>(*this, who);
@@ -175,6 +178,7 @@ void lock_object::release(role r, std::uint64_t thread, std::function<void()> co
     if (confirmed) context_->post(std::move(confirmed));
     return;
   }
+  if (a->thread != 0 && a->thread != thread) note_release_by_other_thread();
   remove(a);
   release_attempt(a, std::move(confirmed));
   start_next();

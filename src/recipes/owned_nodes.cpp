@@ -36,7 +36,7 @@ owned_nodes::creation owned_nodes::new_creation() const {
   c.prefix = fixed ? r.name : r.layout.name_prefix(r.role);
   c.mode = fixed ? create_mode::ephemeral : create_mode::ephemeral_sequential;
   if (!owner_only()) c.id = context_.session().new_id();
-  c.data = owner_only() ? r.owner : format_contender_data(r.owner, c.id);
+  c.data = owner_only() ? r.owner : format_contender_data(r.owner, c.id, r.wait);
   return c;
 }
 

@@ -9,6 +9,7 @@ const std::vector<command>& all_commands() {
       {"leader", "print the leader of an election", describe_leader},
       {"queue", "push, pop and process the items of a queue", describe_queue},
       {"status", "show the locks, queues and elections in use", describe_status},
+      {"why", "say why a lock is not granted now", describe_why},
       {"revoke", "ask the holder of a lock to release it", describe_revoke},
       {"gc", "remove empty nodes of locks and queues", describe_gc},
       {"znode", "read and write single nodes", describe_znode},

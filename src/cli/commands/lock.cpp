@@ -7,6 +7,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/raw_arguments.hpp"
 #include "cli/run/held_locks.hpp"
+#include "cli/run/inherited_task.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/requested_lock.hpp"
 #include "cli/run/run_flags.hpp"
@@ -114,6 +115,7 @@ class lock_run {
     d.options.on_suspended = [this](const hold&) { loop_.post([this] { suspended(); }); };
     d.options.on_restored = [this](const hold&) { loop_.post([this] { restored(); }); };
     d.options.on_lost = [this](const hold&, error_code) { loop_.post([] {}); };
+    d.options.held_while_waiting = [this] { return inherited_task_.holds(); };
     // Set this callback only if needed, because the library needs an extra read to report
     // revocations.
     if (f.on_revoke == "term")
@@ -211,6 +213,7 @@ class lock_run {
         "CONCLAVE_LOCK_PATH", *std::min_element(requested_.paths.begin(), requested_.paths.end()));
     program_->environment.push_back(inherited_locks_.with(
         held_lock::of(held_, kind(), connection_.at().hosts, requested_.paths)));
+    program_->environment.push_back(inherited_task_.with(held_));
     run_.emplace(loop_, *program_, connection_.zk(), held_, flags_.run.options(connection_),
                  [this](const watched_run::result& r) { ended(r); });
   }
@@ -291,10 +294,11 @@ class lock_run {
   const std::optional<std::chrono::milliseconds> limit_;
   loop loop_;  // must be created before the first thread, which the connection starts
   connection connection_;
+  const held_locks inherited_locks_ = held_locks::from_environment();
+  const inherited_task inherited_task_ = inherited_task::from_environment();
   std::unique_ptr<requested_lock> lock_;
   std::optional<wait_status> wait_status_;
   hold held_;
-  const held_locks inherited_locks_ = held_locks::from_environment();
   std::size_t unchecked_locks_ = 0, still_held_ = 0;   // of inherited_locks_
   std::string own_path_;                               // a path of the first of these locks
   std::optional<loop::clock::time_point> expired_at_;  // set if there was no connection then

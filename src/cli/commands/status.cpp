@@ -14,6 +14,7 @@
 #include "cli/raw_arguments.hpp"
 #include "cli/run/loop.hpp"
 #include "cli/run/requested_lock.hpp"
+#include "cli/show/deadlock.hpp"
 #include "cli/show/duration.hpp"
 #include "cli/show/inventory_text.hpp"
 #include "cli/show/screen.hpp"
@@ -26,11 +27,18 @@ using namespace std::chrono_literals;
 struct status_flags {
   connect_flags connect;
   std::vector<std::string> paths;
-  std::string watch, layout;
+  std::string watch, layout, sort = "path";
   std::chrono::milliseconds interval{1000};
   std::size_t limit = 0;
-  bool all = false, empty = false, json = false;
+  bool all = false, empty = false, json = false, deadlocks = false;
 };
+
+inventory_order order_of(const status_flags& f) {
+  if (f.sort == "rate") return inventory_order::rate;
+  if (f.sort == "wait") return inventory_order::longest_wait;
+  if (f.sort == "waiters") return inventory_order::waiters;
+  return inventory_order::path;
+}
 
 std::vector<std::string> roots_of(const status_flags& f) {
   if (f.all) return {"/"};
@@ -53,9 +61,13 @@ std::size_t most_waiters(const status_flags& f) {
   return ::isatty(STDOUT_FILENO) == 1 ? 10 : 0;
 }
 
-void print_inventory(const inspection& s, const std::vector<std::string>& roots, std::size_t most) {
-  for (const auto& line : inventory_lines(s, roots, output_format::of_stdout(), most,
-                                          std::chrono::system_clock::now()))
+inventory_view view_of(const status_flags& f, const hand_off_rates* rates = nullptr) {
+  return {most_waiters(f), std::chrono::system_clock::now(), rates, order_of(f)};
+}
+
+void print_inventory(const inspection& s, const std::vector<std::string>& roots,
+                     const inventory_view& view) {
+  for (const auto& line : inventory_lines(s, roots, output_format::of_stdout(), view))
     std::cout << line << "\n";
   std::cout.flush();
 }
@@ -99,16 +111,19 @@ class live_status {
   void on_inventory(const inspection& s) {
     connection_.require_chroot();
     last_error_.clear();
-    auto document = inventory_json(s, roots_);
+    rates_.add(s);
+    // Without the rates, which differ each time.
+    auto document = inventory_json(s, roots_, {.order = order_of(flags_)});
     const bool changed = !last_ || document != document_;
     last_ = s;
     document_ = std::move(document);
     if (on_terminal_) return draw();
     if (!changed) return;
-    if (flags_.json) return print(document_);
+    const auto view = view_of(flags_, &rates_);
+    if (flags_.json) return print(inventory_json(s, roots_, view));
     if (std::exchange(printed_, true)) std::cout << "\n";
     std::cout << clock_text() << "\n";
-    print_inventory(s, roots_, most_waiters(flags_));
+    print_inventory(s, roots_, view);
   }
 
   void on_error(const std::string& what) {
@@ -122,9 +137,7 @@ class live_status {
     drawn_ = loop::clock::now();
     std::vector<std::string> lines;
     const auto p = output_format::of_stdout();
-    if (last_)
-      lines = inventory_lines(*last_, roots_, p, most_waiters(flags_),
-                              std::chrono::system_clock::now());
+    if (last_) lines = inventory_lines(*last_, roots_, p, view_of(flags_, &rates_));
     auto state = clock_text() + "  " + connection_.at().hosts + "  " +
                  (last_error_.empty() ? "Ctrl-C exits" : printable(last_error_));
     screen_->draw(lines, styled(clipped(state, p.width, p.unicode),
@@ -157,6 +170,7 @@ class live_status {
   connection connection_;
   std::optional<screen> screen_;
   std::optional<inspection> last_;
+  hand_off_rates rates_;
   json::object document_;
   std::string last_error_;
   const bool on_terminal_ = ::isatty(STDOUT_FILENO) == 1 && !flags_.json;
@@ -178,18 +192,45 @@ void read_watch(status_flags& f, const std::vector<std::string>& words) {
   }
 }
 
+// `status --deadlocks`. A node that cannot be read may hide a deadlock, so it is always reported.
+int print_deadlocks(const status_flags& f, const std::vector<std::string>& roots, connection& c,
+                    const inspection& s) {
+  const auto all = confirmed_deadlocks(c.zk(), wait_graph{s});
+  if (f.json) {
+    json::array below, unreadable;
+    for (const auto& root : roots) below.emplace_back(root);
+    for (const auto& [path, why] : s.unreadable)
+      unreadable.push_back(json::object{{"path", path}, {"why", why.message()}});
+    print(json::object{{"below", std::move(below)},
+                       {"deadlocks", deadlocks_json(all)},
+                       {"unreadable", std::move(unreadable)}});
+    return exit_code_for(all);
+  }
+  for (const auto& d : all) std::cout << deadlock_sentence(d) << "\n";
+  for (const auto& [path, why] : s.unreadable)
+    std::cout << "Cannot read " << printable(path) << ": " << why.message() << ".\n";
+  if (all.empty()) std::cout << "There is no deadlock.\n";
+  std::cout.flush();
+  return exit_code_for(all);
+}
+
 int run(status_flags& f, const invocation& call) {
   read_watch(f, call.words);
   if (f.all && !f.paths.empty()) throw failure{usage, "use either --all or paths, not both"};
+  if (f.deadlocks && !f.watch.empty())
+    throw failure{usage, "--deadlocks and --watch are both given; use only one of them"};
+  if (f.sort == "rate" && f.watch.empty())
+    throw failure{usage, "--sort rate needs --watch, because a rate takes time to measure"};
   if (!f.watch.empty()) return live_status{f}.run();
   const auto roots = roots_of(f);
   const auto options = options_of(f);
   connection c{find_server(f.connect)};
   const auto s = inspect(c.zk(), roots, options);
+  if (f.deadlocks) return print_deadlocks(f, roots, c, s);
   if (f.json)
-    print(inventory_json(s, roots));
+    print(inventory_json(s, roots, view_of(f)));
   else
-    print_inventory(s, roots, most_waiters(f));
+    print_inventory(s, roots, view_of(f));
   return code_for(f, s);
 }
 
@@ -209,7 +250,13 @@ void describe_status(CLI::App& app, invocation& call) {
       "Locks and queues of other libraries (Curator, kazoo, ZooKeeper's recipes) are recognised "
       "by\n"
       "the names of their nodes. Ages depend on the clocks of the server and of this machine.\n"
-      "Exit code: 1 if a PATH was given and nothing is in use there.");
+      "Exit code: 1 if a PATH was given and nothing is in use there. With --deadlocks: 79 if "
+      "there\n"
+      "is a deadlock, 80 if there is only a possible one.\n"
+      "\n"
+      "With --watch, the output contains the longest wait, and the hand-offs per second in the "
+      "last\n"
+      "ten seconds.");
   add_raw_arguments(app, "PATH", f->paths,
                     "show what is in use at and below this path (default: /conclave); without a "
                     "leading /, it is below /conclave");
@@ -219,6 +266,13 @@ void describe_status(CLI::App& app, invocation& call) {
       ->expected(0, 1)
       ->type_name("[TIME]")
       ->default_str("1s");
+  app.add_flag("--deadlocks", f->deadlocks,
+               "show only deadlocks: tasks that wait for each other's locks");
+  app.add_option("--sort", f->sort,
+                 "order: path (a tree), wait (longest wait first), waiters, or rate (hand-offs per "
+                 "second, with --watch)")
+      ->check(CLI::IsMember({"path", "wait", "waiters", "rate"}))
+      ->capture_default_str();
   app.add_option("--layout", f->layout,
                  "also recognise contenders by this prefix of their node names")
       ->type_name("L");

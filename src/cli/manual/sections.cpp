@@ -107,6 +107,14 @@ and
 .BR "conclave elect" ,
 refuse to wait for one of these locks, because the wait would never end.
 .TP
+.B CONCLAVE_TASK
+.RB ( lock )
+The ids of the locks that the command runs under. Only
+.B conclave lock
+reads this variable, so that
+.B conclave status \-\-deadlocks
+can report commands that wait for each other.
+.TP
 .BR CONCLAVE_ELECTION_PATH ", " CONCLAVE_LEADER_ID
 .RB ( elect )
 The path of the election and the id of this leader.
@@ -206,6 +214,14 @@ do not change this exit status.
 .B 78
 Other programs use the path with another layout or number of permits. The message names the option to
 use.
+.TP
+.B 79
+.RB ( "status \-\-deadlocks" ", " why )
+There is a deadlock.
+.TP
+.B 80
+.RB ( "status \-\-deadlocks" ", " why )
+There is only a possible deadlock.
 .TP
 .B 126
 The command cannot be executed.

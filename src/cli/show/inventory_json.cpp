@@ -32,7 +32,7 @@ json::object of(const recipe_info& r, const contender_info& who) {
   return o;
 }
 
-json::object of(const recipe_info& r) {
+json::object of(const recipe_info& r, const inventory_view& view) {
   json::object o{{"path", r.path}, {"kind", to_string(r.what)}};
   if (!r.layout.empty()) o["layout"] = r.layout;
   json::array holders, waiters;
@@ -50,15 +50,20 @@ json::object of(const recipe_info& r) {
     o["holders"] = std::move(holders);
     o["waiters"] = std::move(waiters);
   }
+  if (view.rates == nullptr || r.what == recipe_info::kind::queue) return o;
+  const auto rate = view.rates->of(r);
+  o["handoffs_per_second"] = rate ? json::value(*rate) : json::value(nullptr);
+  if (const auto longest = longest_wait(r, view.now)) o["longest_wait_ms"] = longest->count();
   return o;
 }
 
 }  // namespace
 
-json::object inventory_json(const inspection& s, const std::vector<std::string>& roots) {
+json::object inventory_json(const inspection& s, const std::vector<std::string>& roots,
+                            const inventory_view& view) {
   json::array places, entries, unreadable;
   for (const auto& root : roots) places.emplace_back(root);
-  for (const auto& r : s.recipes) entries.push_back(of(r));
+  for (const auto* const r : ordered(s, view)) entries.push_back(of(*r, view));
   for (const auto& [path, why] : s.unreadable)
     unreadable.push_back(json::object{{"path", path}, {"why", why.message()}});
   return {{"below", std::move(places)},

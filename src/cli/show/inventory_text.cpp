@@ -1,6 +1,8 @@
 #include "cli/show/inventory_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,6 +13,7 @@
 namespace conclave::cli {
 namespace {
 
+using namespace std::chrono_literals;
 using kind = recipe_info::kind;
 
 // A line in two columns.
@@ -29,7 +32,7 @@ std::string count(std::size_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-std::string describe(const recipe_info& r) {
+std::string describe(const recipe_info& r, const inventory_view& view) {
   std::string text = to_string(r.what);
   if (r.what == kind::queue) {
     text += ", " + count(r.queue.items, "item");
@@ -38,13 +41,19 @@ std::string describe(const recipe_info& r) {
     if (r.queue.set_aside != 0) text += ", " + std::to_string(r.queue.set_aside) + " set aside";
     return text;
   }
-  const auto waiters = std::count_if(r.contenders.begin(), r.contenders.end(),
-                                     [](const contender_info& who) { return !who.holds; });
+  const auto waiters = count_waiters(r);
   if (r.permits)
-    text += ", " + std::to_string(static_cast<std::ptrdiff_t>(r.contenders.size()) - waiters) +
-            " of " + std::to_string(*r.permits);
+    text +=
+        ", " + std::to_string(r.contenders.size() - waiters) + " of " + std::to_string(*r.permits);
   if (waiters != 0) text += ", " + std::to_string(waiters) + " waiting";
   if (!r.in_use() && r.what != kind::unused) text += ", unused";
+  if (view.rates == nullptr) return text;
+  if (const auto longest = longest_wait(r, view.now)) text += " up to " + short_time(*longest);
+  if (const auto rate = view.rates->of(r)) {
+    std::array<char, 32> number{};
+    std::snprintf(number.data(), number.size(), ", %.1f/s", *rate);
+    text += number.data();
+  }
   return text;
 }
 
@@ -63,9 +72,8 @@ std::string activity(const recipe_info& r, const contender_info& who) {
 
 class inventory_renderer {
  public:
-  inventory_renderer(const output_format& p, std::size_t most,
-                     std::chrono::system_clock::time_point now)
-      : format_{p}, most_{most}, now_{now} {}
+  inventory_renderer(const output_format& p, const inventory_view& view)
+      : format_{p}, view_{view}, most_{view.most}, now_{view.now} {}
 
   void add(const std::string& root, const branch& tree) {
     row r;
@@ -75,6 +83,16 @@ class inventory_renderer {
     rows_.push_back(std::move(r));
     for (const auto* const one : tree.recipes) add_contenders(*one, below(tree) + pad());
     children(tree, {});
+  }
+
+  // Adds a recipe with its whole path.
+  void add(const recipe_info& r) {
+    row one;
+    one.left = printable(r.path);
+    one.left_style = text_style::bold;
+    one.right = describe(r, view_);
+    rows_.push_back(std::move(one));
+    add_contenders(r, pad());
   }
 
   void add_note(const std::string& text) {
@@ -120,7 +138,7 @@ class inventory_renderer {
   void head(row& r, const branch& b) const {
     for (const auto* const one : b.recipes) {
       if (!r.right.empty()) r.right += "; ";
-      r.right += describe(*one);
+      r.right += describe(*one, view_);
     }
     // Different layouts on one path do not exclude each other, so highlight the line.
     if (b.recipes.size() > 1) r.right_style = text_style::yellow;
@@ -211,6 +229,7 @@ class inventory_renderer {
   }
 
   const output_format& format_;
+  const inventory_view& view_;
   const std::size_t most_;
   const std::chrono::system_clock::time_point now_;
   std::vector<row> rows_;
@@ -233,12 +252,36 @@ void insert_recipe(branch& tree, const std::string& root, const recipe_info& r) 
 
 }  // namespace
 
+std::vector<const recipe_info*> ordered(const inspection& s, const inventory_view& view) {
+  std::vector<std::pair<double, const recipe_info*>> all;
+  const auto value = [&](const recipe_info& r) {
+    switch (view.order) {
+      case inventory_order::rate:
+        return view.rates == nullptr ? 0.0 : view.rates->of(r).value_or(0.0);
+      case inventory_order::longest_wait:
+        return static_cast<double>(longest_wait(r, view.now).value_or(-1ms).count());
+      case inventory_order::waiters: return static_cast<double>(count_waiters(r));
+      case inventory_order::path: break;
+    }
+    return 0.0;
+  };
+  for (const auto& r : s.recipes) all.emplace_back(value(r), &r);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<const recipe_info*> sorted;
+  for (const auto& [v, r] : all) sorted.push_back(r);
+  return sorted;
+}
+
 std::vector<std::string> inventory_lines(const inspection& s, const std::vector<std::string>& roots,
-                                         const output_format& p, std::size_t most,
-                                         std::chrono::system_clock::time_point now) {
-  inventory_renderer d{p, most, now};
+                                         const output_format& p, const inventory_view& view) {
+  inventory_renderer d{p, view};
+  const bool as_list = view.order != inventory_order::path && !s.recipes.empty();
+  if (as_list)
+    for (const auto* const r : ordered(s, view)) d.add(*r);
   std::set<const recipe_info*> drawn;  // a root may be below another one
   for (const auto& root : roots) {
+    if (as_list) break;
     branch tree;
     for (const auto& r : s.recipes)
       if (is_below(r.path, root) && drawn.insert(&r).second) insert_recipe(tree, root, r);

@@ -1,6 +1,7 @@
 #include "client/inspect/stuck_waits.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace conclave::client_impl {
 
@@ -53,13 +54,31 @@ void stuck_waits::add_acquisitions() {
     if (e.acquisition != none && acquisitions_[e.acquisition].is_ambiguous) e.acquisition = none;
 }
 
+// Returns true if calls for this lock may fail instead of waiting, because the path is also used
+// with a different layout, or by another library for a different kind of lock.
+bool stuck_waits::may_be_refused(std::size_t recipe) const {
+  const auto& all = seen_.recipes;
+  const auto shares_path = [&](std::size_t other) { return all[other].path == all[recipe].path; };
+  if (recipe > 0 && shares_path(recipe - 1)) return true;
+  if (recipe + 1 < all.size() && shares_path(recipe + 1)) return true;
+  bool has_exclusive = false, has_shared = false, has_foreign = false;
+  for (const auto& c : all[recipe].contenders) {
+    (c.role == layout::role::exclusive ? has_exclusive : has_shared) = true;
+    has_foreign = has_foreign || c.id.empty();
+  }
+  return has_exclusive && has_shared && has_foreign;
+}
+
 void stuck_waits::add_links() {
+  std::size_t recipe = none;
+  bool refused = false;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     auto& e = all_[i];
+    if (std::exchange(recipe, e.at.recipe) != e.at.recipe) refused = may_be_refused(e.at.recipe);
     const auto& w = e.info->wait;
     if (e.info->holds || !e.info->readable || !is_in_wait_graph(seen_.recipes[e.at.recipe]))
       continue;
-    const bool is_proven = w && !w->has_time_limit && e.acquisition != none;
+    const bool is_proven = w && !w->has_time_limit && e.acquisition != none && !refused;
     if (level_ == level::certain && !is_proven) continue;
     e.is_stuck = true;
     const auto link = [&](std::size_t to, bool certain) {

@@ -89,6 +89,7 @@ class stuck_waits {
   void add_contenders();
   void add_acquisitions();
   void add_links();
+  bool may_be_refused(std::size_t recipe) const;
   bool find_who_stays();
   bool end_waits_of_lock(std::size_t recipe);
   bool end_waits_of_semaphore(std::size_t recipe);

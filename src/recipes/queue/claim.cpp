@@ -35,7 +35,8 @@ void claim::begin(lock_request r, std::function<void(error_code)> begun,
 }
 
 void claim::granted() {
-  hold_->begin(contender_->fencing_token(), contender_->session_id(), {contender_->path()});
+  hold_->begin(contender_->fencing_token(), contender_->session_id(), {contender_->path()},
+               contender_->id());
   if (const auto begun = std::exchange(begun_, {})) begun({});
 }
 

@@ -120,7 +120,7 @@ call_pointer locker::lock_locally(std::function<void()> on_completed) {
   c->completions = 1;
   c->completed_at = judge_->now();
   c->hold = std::make_shared<recipes::hold_state>(client_);
-  c->hold->begin(last_hold_->token(), last_hold_->session(), last_hold_->nodes());
+  c->hold->begin(last_hold_->token(), last_hold_->session(), last_hold_->nodes(), last_hold_->id());
   granted(c);
   if (c->on_completed) c->on_completed();
   return c;
@@ -243,7 +243,10 @@ void locker::downgrade(const call_pointer& c) {
     const auto self = weak.lock();
     if (!self) return;
     self->downgrades_.push_back(ec);
-    if (!ec && c->without_mutex) c->hold->move_to(self->hold(role::reader)->nodes());
+    if (!ec && c->without_mutex) {
+      const auto reader = self->hold(role::reader);
+      c->hold->move_to(reader->nodes(), reader->id());
+    }
     self->judge_->downgraded(*c, ec);
   });
 }

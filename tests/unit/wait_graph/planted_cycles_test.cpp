@@ -256,6 +256,22 @@ TEST(wait_graph, an_id_that_is_not_unique_proves_nothing) {
   for (const auto& d : locks.deadlocks()) EXPECT_FALSE(d.certain);
 }
 
+TEST(wait_graph, calls_that_may_be_refused_are_not_certain) {
+  inspected_locks locks;
+  locks.add("/x", {"A", 1, 1});
+  locks.add("/x", {"B", 2, 2, {3}});
+  locks.add("/y", {"B", 2, 3});
+  locks.add("/y", {"A", 1, 4, {1}});
+  EXPECT_TRUE(only(locks).certain);
+  auto seen = locks.seen();
+  seen.recipes.insert(seen.recipes.begin() + 1, seen.recipes[0]);  // two layouts at /x
+  seen.recipes[1].layout = "kazoo";
+  seen.recipes[1].contenders.resize(1);
+  for (const auto& d : wait_graph{seen}.deadlocks()) EXPECT_FALSE(d.certain);
+  locks.add("/y", {.owner = "reader of another library", .session = 5, .role = role::reader});
+  EXPECT_FALSE(only(locks).certain);
+}
+
 TEST(wait_graph, elections_and_unreadable_nodes_are_not_part_of_it) {
   inspected_locks locks;
   locks.add("/x", {"A", 1});
