@@ -49,7 +49,13 @@ class graph_drawing {
       if (deadlocks_.size() < max_deadlocks) deadlocks_.push_back(deadlock_json(d));
       for (const auto& m : d.members) {
         mark(m.waits_for, certainty);
-        for (const auto& p : m.holds) mark(p, certainty);
+        for (const auto& p : m.holds) {
+          mark(p, certainty);
+          // A command that runs another command holds and waits in two sessions.
+          const auto holder = session_of(p.contender);
+          const auto waiter = session_of(m.waits_for.contender);
+          if (holder != waiter) links_.insert({holder, waiter, certainty});
+        }
       }
     }
   }
@@ -58,11 +64,17 @@ class graph_drawing {
     const auto locks = choose();
     json::array lock_list;
     for (const auto* const r : locks) lock_list.push_back(draw_lock(*r, lock_list.size()));
-    json::object o{{"locks", std::move(lock_list)},
-                   {"sessions", std::move(sessions_)},
-                   {"edges", std::move(edges_)},
-                   {"deadlocks", std::move(deadlocks_)},
-                   {"hidden_locks", hidden_}};
+    json::array links;
+    for (const auto& [holder, waiter, certainty] : links_) {
+      const auto from = index_.find(holder);
+      const auto to = index_.find(waiter);
+      if (from == index_.end() || to == index_.end()) continue;
+      links.push_back(
+          json::object{{"from", from->second}, {"to", to->second}, {"deadlock", certainty}});
+    }
+    json::object o{{"locks", std::move(lock_list)},      {"links", std::move(links)},
+                   {"sessions", std::move(sessions_)},   {"edges", std::move(edges_)},
+                   {"deadlocks", std::move(deadlocks_)}, {"hidden_locks", hidden_}};
     result_.json = to_text(o);
     return std::move(result_);
   }
@@ -139,6 +151,8 @@ class graph_drawing {
   std::map<std::string, std::string> marked_;  // the certainty, by node
   std::map<std::string, std::size_t> index_;   // of a session
   std::set<std::tuple<std::size_t, std::size_t, bool, std::string>> drawn_;  // edges
+  // The sessions in which one task holds and waits, and the certainty of the deadlock.
+  std::set<std::tuple<std::string, std::string, std::string>> links_;
   json::array sessions_, edges_, deadlocks_;
   std::size_t hidden_ = 0;
 };

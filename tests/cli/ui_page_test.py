@@ -176,6 +176,9 @@ def test_a_certain_deadlock_of_two_commands(browser, page, served):
     browser.js("location.hash = '#/graph'")
     shows(browser, ".deadlock strong", "Deadlock")
     shows(browser, ".sentence", "/conclave/x", "/conclave/y", " waits for ")
+    # Each command holds in one session and waits in another one.
+    count = "return ['.edge.certain', '.edge.same', '.node.dead'].map(s => document.querySelectorAll(s).length)"
+    assert browser.js(count) == [6, 2, 6]
     browser.screenshot("certain-deadlock")
 
 

@@ -81,13 +81,15 @@ void redirect_output_to(int log) {
   ::close(log);
 }
 
-// Raises the descriptor limit and reduces max_connections to the number that the limit allows.
-void raise_descriptor_limit(server_options& options) {
+// Raises the descriptor limit and reduces max_connections to the number that the limit allows. The
+// connections of the web page must not take the descriptors of the server's clients.
+void raise_descriptor_limit(server_options& options, bool has_page) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-  constexpr rlim_t reserved = 64;
+  const rlim_t for_page = has_page ? std::min<rlim_t>(1300, limit.rlim_cur / 2) : 0;
+  const rlim_t reserved = 64 + for_page;
   // A Unix socket client also needs a pidfd.
   const rlim_t per_connection = options.socket.empty() ? 1 : 2;
   if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > reserved)
@@ -231,7 +233,7 @@ void warn_if_open(const server_options& o, const std::vector<std::string>& addre
 
 int serve(serve_command command) {
   auto& options = command.options;
-  raise_descriptor_limit(options);
+  raise_descriptor_limit(options, !command.http.listen.empty());
   const auto min_level = command.quiet     ? log_level::error
                          : command.verbose ? log_level::debug
                                            : log_level::warning;

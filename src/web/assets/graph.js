@@ -15,6 +15,7 @@ export class GraphView {
 
   constructor() {
     this.sentences = el('div', {class: 'deadlocks', role: 'alert'});
+    this.same = el('span', {text: 'session ··· session: the same task', hidden: true});
     this.note = el('p', {class: 'sub'});
     this.canvas = svg('svg', {class: 'graph', role: 'group', 'aria-label': 'Wait-for graph'});
     this.scroll = el('div', {class: 'graph-scroll', tabindex: '0', role: 'region', 'aria-label': 'Graph, scrolls'}, this.canvas);
@@ -24,7 +25,7 @@ export class GraphView {
       el('h1', {text: 'Wait-for graph'}), this.sentences,
       el('p', {class: 'legend'},
         el('span', {class: 'key session', text: 'session'}), el('span', {class: 'key lock', text: 'lock'}),
-        el('span', {text: 'session → lock: waits'}), el('span', {text: 'lock → session: is held by'})),
+        el('span', {text: 'session ⇢ lock: waits'}), el('span', {text: 'lock → session: is held by'}), this.same),
       this.empty, this.scroll, this.note,
       el('details', {class: 'recent'}, el('summary', {text: 'As text'}), this.words));
   }
@@ -62,8 +63,10 @@ export class GraphView {
     const sessions = g.sessions.length;
     const edges = g.edges.map((e) => {
       const s = nodes[e.session], l = nodes[sessions + e.lock];
-      return {from: e.holds ? l : s, to: e.holds ? s : l, holds: e.holds, deadlock: e.deadlock};
+      return {from: e.holds ? l : s, to: e.holds ? s : l, kind: e.holds ? 'holds' : 'waits', deadlock: e.deadlock};
     });
+    for (const l of g.links) edges.push({from: nodes[l.from], to: nodes[l.to], kind: 'same', deadlock: l.deadlock});
+    this.same.hidden = g.links.length === 0;
     const size = place(nodes, edges);
     this.canvas.setAttribute('viewBox', `0 0 ${size.width} ${size.height}`);
     this.canvas.setAttribute('width', size.width);
@@ -73,8 +76,12 @@ export class GraphView {
         svg('marker', {id: `arrow-${id}`, class: id, viewBox: '0 0 8 8', refX: '7', refY: '4', markerWidth: '7', markerHeight: '7', orient: 'auto-start-reverse'},
           svg('path', {d: 'M0,0.5L7.5,4L0,7.5Z'})))),
       ...edges.map(drawEdge), ...nodes.map(drawNode));
-    this.words.replaceChildren(...edges.map((e) => el('li', {text: e.holds
-      ? `${e.to.name} holds ${e.from.name}` : `${e.from.name} waits for ${e.to.name}`})));
+    const words = {
+      holds: (e) => `${e.to.name} (${e.to.sub}) holds ${e.from.name}`,
+      waits: (e) => `${e.from.name} (${e.from.sub}) waits for ${e.to.name}`,
+      same: (e) => `${e.from.name} (${e.from.sub}) and ${e.to.name} (${e.to.sub}) are one task`,
+    };
+    this.words.replaceChildren(...edges.map((e) => el('li', {text: words[e.kind](e)})));
   }
 }
 
@@ -206,5 +213,5 @@ function drawEdge(e) {
   const certainty = e.deadlock ?? 'plain';
   const mx = (x1 + x2) / 2;
   const d = Math.abs(bx - ax) > W ? `M${x1},${y1}C${mx},${y1} ${mx},${y2} ${x2},${y2}` : `M${x1},${y1}L${x2},${y2}`;
-  return svg('path', {class: `edge ${certainty} ${e.holds ? 'holds' : 'waits'}`, d, 'marker-end': `url(#arrow-${certainty})`});
+  return svg('path', {class: `edge ${certainty} ${e.kind}`, d, 'marker-end': e.kind === 'same' ? undefined : `url(#arrow-${certainty})`});
 }

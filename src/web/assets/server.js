@@ -19,7 +19,7 @@ export class ServerView {
   query = {view: 'server'};
 
   constructor() {
-    this.list = el('dl', {class: 'tiles'});
+    this.list = el('dl', {class: 'tiles six', hidden: true});
     this.requests = new LengthChart();
     this.empty = el('p', {class: 'empty', text: 'This page is not part of a server. See: conclave serve --http'});
     this.card = el('section', {class: 'card', hidden: true, 'aria-label': 'Requests per second'},
@@ -50,7 +50,7 @@ export class ServerView {
   onEvent(_, {status}) {
     const s = status.server;
     this.empty.hidden = Boolean(s);
-    this.card.hidden = !s;
+    this.list.hidden = this.card.hidden = !s;
     if (!s) return;
     const last = this.#samples.at(-1);
     if (!last || last.zk_uptime !== s.zk_uptime) this.#samples.push({...s, at: status.now_us});
@@ -68,7 +68,7 @@ export class ServerView {
     this.#tile('Data', bytes(s.zk_approximate_data_size));
     this.#tile('Running for', duration(s.zk_uptime * 1000));
     this.#tile('Disk', s.conclave_disk_full ? 'full' : 'ok');
-    this.requests.add(status.now_us, Math.round(requests));
+    if (this.#samples.length > 1) this.requests.add(status.now_us, Math.round(requests));
     this.tick();
   }
 }
