@@ -181,6 +181,7 @@ void live_model::turn(const std::stop_token& stop) {
     if (has_work && time >= next_inspection_) inspect_changed();
   if (graph_is_stale_ && is_complete_ && clock::now() >= next_graph_) update_graph();
   if (has_rates_ && clock::now() >= next_rates_) {
+    next_rates_ = clock::now() + 1s;
     for (const auto& [k, record] : records_)
       if (record->has_rates()) changed_records_.insert(record->id());
     must_publish_ = must_publish_ || !changed_records_.empty();
@@ -307,7 +308,6 @@ void live_model::publish() {
   has_rates_ = std::any_of(records_.begin(), records_.end(),
                            [](const auto& r) { return r.second->has_rates(); });
   must_publish_ = false;
-  next_rates_ = clock::now() + 1s;
 
   const auto s = std::make_shared<live_state>();
   s->recipes.reserve(views_.size());

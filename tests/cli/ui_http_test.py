@@ -456,6 +456,29 @@ def test_the_page_inside_a_server_that_requires_authentication(world):
     until(lambda: page.get("/readyz").status == 200, "the first state")
 
 
+def test_rates_fall_while_another_lock_is_busy(page, served):
+    _, zk = served
+    events = page.events(VIEWS)
+
+    def hand_off(path, nodes):
+        nodes.append(zk.create(f"{path}/lock-", b"x", ephemeral=True, sequence=True, makepath=True))
+        if len(nodes) > 1:
+            zk.delete(nodes.pop(0))
+    quiet, busy = [], []
+    hand_off("/conclave/quiet", quiet)
+    events.until(recipe_with("/conclave/quiet", lambda r: r["holder_count"] == 1), "the lock")
+    for _ in range(5):
+        hand_off("/conclave/quiet", quiet)
+    events.until(recipe_with("/conclave/quiet", lambda r: r["handoffs_per_second"] > 0), "the rate")
+
+    def falls(data):
+        hand_off("/conclave/busy", busy)
+        return recipe_with("/conclave/quiet", lambda r: r["handoffs_per_second"] == 0)(data)
+    began = time.monotonic()
+    events.until(falls, "the rate 0")
+    assert time.monotonic() - began < 40, "before the tree is read again"
+
+
 def test_hold_and_wait_times_agree_with_those_of_the_clients(page, served):
     _, zk = served
     zk.ensure_path("/conclave/t")
