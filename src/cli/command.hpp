@@ -48,6 +48,7 @@ void describe_leader(CLI::App& app, invocation& call);
 void describe_queue(CLI::App& app, invocation& call);
 void describe_status(CLI::App& app, invocation& call);
 void describe_why(CLI::App& app, invocation& call);
+void describe_ui(CLI::App& app, invocation& call);
 void describe_revoke(CLI::App& app, invocation& call);
 void describe_gc(CLI::App& app, invocation& call);
 void describe_doctor(CLI::App& app, invocation& call);

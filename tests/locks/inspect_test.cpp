@@ -293,6 +293,43 @@ TEST_F(inspecting, recognizes_the_given_layouts) {
   EXPECT_EQ(lock.contenders[0].owner, "somebody");
 }
 
+TEST_F(inspecting, a_cache_saves_reads_and_shows_changes) {
+  const auto cache = std::make_shared<inspection_cache>();
+  inspect_options options;
+  options.cache = cache;
+  for (const auto& p : inspected_paths({path}))
+    zk.add_watch(p, watch_mode::recursive, [cache](const watch_event& e) { cache->on_event(e); });
+  const auto lock = path + "/lock";
+  zk.create(lock);
+  const auto create = [&](const std::string& owner) {
+    return zk.create(lock + "/lock-", owner, create_mode::ephemeral_sequential).path;
+  };
+  const auto owners = [&] {
+    std::vector<std::string> all;
+    for (const auto& c : at(lock, options).contenders) all.push_back(c.owner);
+    return all;
+  };
+  using list = std::vector<std::string>;
+  const auto first = create("a");
+  create("b");
+  EXPECT_EQ(owners(), (list{"a", "b"}));
+  EXPECT_EQ(owners(), (list{"a", "b"}));
+  EXPECT_EQ(cache->reads(), 2u);
+  create("c");
+  EXPECT_EQ(owners(), (list{"a", "b", "c"}));
+  EXPECT_EQ(cache->reads(), 3u);
+  zk.set(first, "changed");
+  EXPECT_EQ(owners(), (list{"changed", "b", "c"}));
+  EXPECT_EQ(cache->reads(), 4u);
+  zk.remove(first);
+  EXPECT_EQ(owners(), (list{"b", "c"}));
+  EXPECT_EQ(cache->reads(), 4u);
+  // After a reconnect, events may be missing.
+  cache->on_event({watch_event::kind::possibly_missed, path});
+  EXPECT_EQ(owners(), (list{"b", "c"}));
+  EXPECT_EQ(cache->reads(), 6u);
+}
+
 TEST_F(inspecting, an_unreadable_contender_is_counted) {
   const acl nobody{{permission::all, "digest", "nobody:x"}};
   const auto node =

@@ -10,6 +10,7 @@ const std::vector<command>& all_commands() {
       {"queue", "push, pop and process the items of a queue", describe_queue},
       {"status", "show the locks, queues and elections in use", describe_status},
       {"why", "say why a lock is not granted now", describe_why},
+      {"ui", "show the locks, queues and elections on a web page", describe_ui},
       {"revoke", "ask the holder of a lock to release it", describe_revoke},
       {"gc", "remove empty nodes of locks and queues", describe_gc},
       {"znode", "read and write single nodes", describe_znode},

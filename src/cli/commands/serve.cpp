@@ -29,6 +29,7 @@ struct serve_flags {
   std::string config, data, socket, socket_group, durability = "full", backup, log;
   std::vector<std::string> listen, listen_tls;
   std::string tick, min_timeout, max_timeout, container_check, handshake_limit, stall_limit;
+  ui_flags http;
   std::string idle_exit, super_digest, words, require_auth;
   server_tls_options tls;
   std::string key_password_file;
@@ -133,6 +134,11 @@ void add_flags(CLI::App& app, serve_flags& f) {
   app.add_option("--idle-exit", f.idle_exit,
                  "exit after this time without sessions and connections")
       ->type_name("TIME");
+  app.add_option("--http", f.http.listen,
+                 "address of a web page that shows the locks and queues, and of metrics; see "
+                 "`conclave ui`")
+      ->type_name("[ADDRESS:]PORT");
+  add_ui_flags(app, f.http, "http-");
   app.add_option("--backup", f.backup,
                  "do not serve; let the running server write a copy of its data to FILE")
       ->type_name("FILE")
@@ -300,6 +306,11 @@ int run(serve_flags& f, const invocation&) {
   limit(f.max_per_address, o.max_connections_per_address);
   limit(f.max_sessions, o.max_sessions);
   limit(f.max_request, o.max_request_bytes);
+  if (!f.http.listen.empty() && !f.idle_exit.empty())
+    throw failure{usage,
+                  "--idle-exit has no effect with --http, because the page is a client; leave "
+                  "out one of them"};
+  command.http = f.http;
   command.log = f.log;
   command.verbose = f.verbose;
   command.quiet = f.quiet;

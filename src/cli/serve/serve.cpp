@@ -17,11 +17,13 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "cli/connect/private_file.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/serve/service_manager.hpp"
+#include "conclave/connect_string.hpp"
 #include "conclave/query_server.hpp"
 #include "conclave/server.hpp"
 
@@ -80,13 +82,15 @@ void redirect_output_to(int log) {
   ::close(log);
 }
 
-// Raises the descriptor limit and reduces max_connections to the number that the limit allows.
-void raise_descriptor_limit(server_options& options) {
+// Raises the descriptor limit and reduces max_connections to the number that the limit allows. The
+// connections of the web page must not take the descriptors of the server's clients.
+void raise_descriptor_limit(server_options& options, bool has_page) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-  constexpr rlim_t reserved = 64;
+  const rlim_t for_page = has_page ? std::min<rlim_t>(1300, limit.rlim_cur / 2) : 0;
+  const rlim_t reserved = 64 + for_page;
   // A Unix socket client also needs a pidfd.
   const bool has_unix_socket = !options.socket.empty() || !options.listening_sockets.empty();
   const rlim_t per_connection = has_unix_socket ? 2 : 1;
@@ -164,6 +168,52 @@ void reload_certificates(const serve_command& command, server& s) {
   }
 }
 
+// The web page inside the server. It has a session of its own.
+class server_page {
+ public:
+  // Throws failure if the server has no address that the page can connect to.
+  server_page(const server_options& server, const std::vector<std::string>& addresses,
+              const ui_flags& flags)
+      : zk_{own_address(server, addresses), own_options(server)} {
+    auto options = read_ui_flags(flags);
+    options.paths = {"/"};
+    options.servers = "this server";
+    options.read_server =
+        [at = connect_string::parse(own_address(server, addresses)).hosts.front()] {
+          query_options limits;
+          limits.timeout = limits.reply_timeout = std::chrono::milliseconds{500};
+          return query_server(at, "mntr", limits).reply;
+        };
+    page_ = start_ui(zk_, options, flags.listen);
+    url_ = page_address(*page_, options, flags);
+  }
+
+  const std::string& url() const { return url_; }
+
+ private:
+  // The Unix socket is the last address and needs no TLS.
+  static std::string own_address(const server_options& server,
+                                 const std::vector<std::string>& addresses) {
+    if (!server.socket.empty()) return addresses.back();
+    if (!server.listen.empty()) return addresses.front();
+    throw failure{usage,
+                  "--http needs a Unix socket (--socket) or a TCP address without TLS "
+                  "(--listen) to connect to the server"};
+  }
+  static client_options own_options(const server_options& server) {
+    client_options o;
+    o.connect_wait = std::chrono::seconds{2};
+    if (!server.required_auth.empty())
+      o.credentials.emplace_back("digest",
+                                 secret::from_memory("conclave-page:" + web::generate_token()));
+    return o;
+  }
+
+  client zk_;
+  std::unique_ptr<web::ui> page_;
+  std::string url_;
+};
+
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("[::1]:");
 }
@@ -188,7 +238,7 @@ void warn_if_open(const server_options& o, const std::vector<std::string>& addre
 
 int serve(serve_command command) {
   auto& options = command.options;
-  raise_descriptor_limit(options);
+  raise_descriptor_limit(options, !command.http.listen.empty());
   const auto min_level = command.quiet     ? log_level::error
                          : command.verbose ? log_level::debug
                                            : log_level::warning;
@@ -205,9 +255,14 @@ int serve(serve_command command) {
   signals.set_server(*running_server);
   warn_if_open(options, running_server->addresses());
 
+  std::optional<server_page> page;
+  if (!command.http.listen.empty())
+    page.emplace(options, running_server->addresses(), command.http);
+
   std::string ready = "conclave ready:";
   for (const auto& address : running_server->addresses()) ready += " " + address;
   ready += "\n";
+  if (page) ready += "conclave ui: " + page->url() + "\n";
   // Redirected first, so that all messages of a ready server are in the log. A server in the
   // background may have no standard output.
   const int output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);

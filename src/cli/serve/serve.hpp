@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "cli/ui/ui_flags.hpp"
 #include "conclave/server_options.hpp"
 
 namespace conclave::cli {
@@ -12,6 +13,7 @@ struct serve_command {
   server_options options;
   std::string key_password_file;  // for options.tls; reloaded together with the certificates
   std::filesystem::path log;      // gets stdout and stderr when the server is ready
+  ui_flags http;                  // the web page, if its address is set
   bool verbose = false;
   bool quiet = false;
 };

@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include <boost/json/src.hpp>  // header-only Boost.JSON, compiled here only
+#include <boost/json/serialize.hpp>
 
 #include "cli/show/node.hpp"
 

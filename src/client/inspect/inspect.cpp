@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "client/contenders.hpp"
+#include "client/inspect/cache.hpp"
 #include "client/inspect/find_recipes.hpp"
 #include "client/inspect/read_many.hpp"
 #include "recipes/contender_data.hpp"
@@ -14,6 +15,7 @@
 namespace conclave {
 namespace {
 
+using client_impl::cache_access;
 using client_impl::found_recipe;
 using client_impl::get_all;
 using client_impl::listed_contender;
@@ -27,7 +29,8 @@ bool is_ours(const get_result& node) {
   return data.asked_to_release || !data.id.empty();
 }
 
-void read_contenders(client& c, std::vector<found_recipe>& all, inspection& result) {
+void read_contenders(client& c, std::vector<found_recipe>& all, inspection& result,
+                     inspection_cache* cache) {
   std::vector<listed_contender*> whom;
   std::vector<std::string> paths;
   for (auto& f : all)
@@ -36,7 +39,8 @@ void read_contenders(client& c, std::vector<found_recipe>& all, inspection& resu
         whom.push_back(&e);
         paths.push_back(e.info.node);
       }
-  const auto replies = get_all(c, paths);
+  const auto replies =
+      cache == nullptr ? get_all(c, paths) : cache_access::get_all(*cache, c, paths);
   for (std::size_t i = 0; i < whom.size(); ++i) {
     auto& e = *whom[i];
     const auto& [ec, node] = replies[i];
@@ -108,7 +112,7 @@ inspection inspect(client& c, const std::vector<std::string>& paths,
   auto tree = client_impl::read_tree(c, paths, layouts);
   result.unreadable = std::move(tree.unreadable);
   auto found = client_impl::find_recipes(tree, layouts, options.include_unused);
-  read_contenders(c, found, result);
+  read_contenders(c, found, result, options.cache.get());
   read_paths(c, found);
   for (auto& f : found) client_impl::find_holders(f);
   std::erase_if(found, [&](const found_recipe& f) {

@@ -1,0 +1,49 @@
+// The server of `conclave ui`: the page, its event streams, the metrics and the actions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conclave/client.hpp"
+#include "conclave/layout.hpp"
+
+namespace conclave::web {
+
+struct ui_options {
+  std::string address = "127.0.0.1";    // numeric
+  std::uint16_t port = 7711;            // 0 selects a free port
+  std::string token;                    // if empty, no sign-in is needed
+  std::vector<std::string> host_names;  // that browsers may use, in addition to numeric addresses
+  bool allow_actions = false;
+  std::vector<std::string> paths;
+  std::vector<layout> layouts;  // in addition to those that Conclave knows
+  std::string servers;          // the connect string, which the page shows
+  // For the page inside a server: returns its reply to the four-letter word mntr. It is called
+  // every second, must not block for long, and must be thread-safe.
+  std::function<std::string()> read_server;
+};
+
+class ui {
+ public:
+  // Serves until it is destroyed. Uses `zk` from its own threads, and closes it in the destructor.
+  // Throws boost::system::system_error if the address cannot be used.
+  ui(client& zk, const ui_options& options);
+  ~ui();
+  ui(const ui&) = delete;
+  ui& operator=(const ui&) = delete;
+
+  // Returns host:port, as in a URL.
+  std::string address() const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+// Returns a new secret with 128 random bits.
+std::string generate_token();
+
+}  // namespace conclave::web
