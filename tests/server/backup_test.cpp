@@ -148,7 +148,8 @@ TEST(serve_backup, reports_the_reason_of_a_failure) {
   server.kill();
   const auto nobody = backup(server.folder() / "copy.db");
   EXPECT_EQ(nobody.status.code, 69);
-  EXPECT_TRUE(nobody.contains("check that it runs; try: conclave serve")) << nobody.text;
+  EXPECT_TRUE(nobody.contains("check that it runs, and with which --socket; try: conclave serve"))
+      << nobody.text;
 }
 
 }  // namespace
