@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -105,7 +106,7 @@ bool descendants::kill_all(int watched, pid_t group) {
   // killed process that waits for a disk ends only after the disk has answered, so do not wait for
   // it.
   const auto until = std::chrono::steady_clock::now() + longest_kill;
-  while (alive(watched)) {
+  for (int pause = 1; alive(watched); pause = std::min(2 * pause, 20)) {  // in milliseconds
     if (std::chrono::steady_clock::now() >= until) return false;
     bool killed = false;
     for_each_visible(watched, [&](pid_t pid) {
@@ -115,7 +116,7 @@ bool descendants::kill_all(int watched, pid_t group) {
     });
     if (!killed) return true;
     pollfd ended{watched, 0, 0};
-    ::poll(&ended, 1, 1);  // a killed process needs a moment
+    ::poll(&ended, 1, pause);  // a killed process needs a moment
   }
   return true;
 }

@@ -79,6 +79,7 @@ watched_run::kept_by watched_run::find_keeper() {
     return ++attempts_.with_deadline < most_tries ? kept_by::unknown : kept_by::us;
   }
   attempts_.with_deadline = 0;
+  if (loop::clock::now() < attempts_.next) return kept_by::unknown;
   const auto key = session_key::of(client_);
   constexpr auto attached = session_keeper::result::attached;
   keeper_ = session_keeper{options_.server_socket, key, 1s};
@@ -101,10 +102,12 @@ void watched_run::throw_if_hopeless(session_keeper::result got,
   constexpr auto longest_refusal = 5s;
   const auto now = loop::clock::now();
   if (!attempts_.since) attempts_.since = now;
-  if (got != session_keeper::result::refused)
+  if (got == session_keeper::result::refused) {
+    attempts_.next = now + 200ms;
+    if (!attempts_.refused_since) attempts_.refused_since = now;
+  } else {
     attempts_.refused_since.reset();
-  else if (!attempts_.refused_since)
-    attempts_.refused_since = now;
+  }
   if (attempts_.refused_since && now - *attempts_.refused_since > longest_refusal)
     throw failure{unavailable, "the command was not started: the server at " +
                                    options_.server_socket +

@@ -117,6 +117,7 @@ class watched_run {
   struct keeper_attempts {
     int with_deadline = 0;  // consecutive attempts for which the hold had a deadline
     std::optional<loop::clock::time_point> since, refused_since;
+    loop::clock::time_point next;  // no new connections before this time
   };
 
   kept_by find_keeper();
