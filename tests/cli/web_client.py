@@ -35,8 +35,9 @@ class Events:
         self.head = None
 
     def next(self):
-        """The next event. Fails if the stream ends."""
-        while True:
+        """The next event. Fails if the stream ends or sends no event."""
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
             if self.head is None and b"\r\n\r\n" in self.buffer:
                 head, _, self.buffer = self.buffer.partition(b"\r\n\r\n")
                 self.head = Reply(head + b"\r\n\r\n")
@@ -50,6 +51,7 @@ class Events:
             data = self.connection.recv(1 << 16)
             assert data, "the stream has ended"
             self.buffer += data
+        raise AssertionError(f"no event within {TIMEOUT} s")
 
     def until(self, condition, what):
         """Reads events until condition(data) is true, and returns its value."""
