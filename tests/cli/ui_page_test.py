@@ -370,7 +370,7 @@ def test_queues_and_elections(browser, page, served):
     shows(browser, ".card:not([hidden])", "at most 20")
     nodes = [zk.create("/conclave/leader/latch-", n, ephemeral=True, sequence=True, makepath=True)
              for n in (b"node-1", b"node-2")]
-    browser.js("location.hash = '#/recipe?path=/conclave/leader&layout=leader_latch'")
+    browser.js("location.hash = '#/recipe?path=/conclave/leader&layout=leader-latch'")
     shows(browser, ".tiles", "Leader", "node-1", "Candidates")
     zk.delete(nodes[0])
     shows(browser, ".tiles", "node-2", "Changes")

@@ -76,8 +76,8 @@ export const recipeUrl = (r) =>
   `#/recipe?${new URLSearchParams({path: r.path, layout: r.layout, kind: r.kind})}`;
 
 const LAYOUTS = {
-  curator: 'Curator', kazoo: 'kazoo', zookeeper: 'ZooKeeper', leader_latch: 'LeaderLatch',
-  kazoo_locking: 'LockingQueue', election: 'LeaderElection', named: 'named mutex',
+  curator: 'Curator', kazoo: 'kazoo', zookeeper: 'ZooKeeper', 'leader-latch': 'LeaderLatch',
+  'kazoo-locking': 'LockingQueue', election: 'LeaderElection', named: 'named mutex',
 };
 export const layoutName = (l) => LAYOUTS[l] ?? visible(l);
 
