@@ -34,9 +34,9 @@ struct wait_position {
   std::optional<contender_info> holder;
 };
 
-// Reads the position of this client's session in a wait queue, to show it repeatedly while the
-// client waits. The first call of read() looks for the session's contender and may read many nodes.
-// Later calls only list the wait queue, and read the node of a new holder.
+// Reads the position of this client's session in a wait queue, so that a program can show it
+// repeatedly while the client waits. The first call of read() looks for the session's contender and
+// may read many nodes. Later calls only list the wait queue, and read the node of a new holder.
 class wait_position_reader {
  public:
   // Reads the wait queue of a lock or an election. The client must outlive the reader.

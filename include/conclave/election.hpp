@@ -165,8 +165,8 @@ class election {
   static constexpr auto role = layout::role::exclusive;
   struct own;
   bool campaign_before(detail::deadline d);
-  // Like campaign(), but returns the new leadership. hold() may already return the leadership of
-  // another thread.
+  // Like campaign(), but returns the new leadership. A call of hold() after campaign() could
+  // already return the leadership of another thread.
   std::optional<conclave::hold> campaign_to_lead(std::stop_token stop);
   // Ends this leadership, if it has not ended yet. Campaigns of other threads continue.
   void resign(const conclave::hold& leadership) noexcept;

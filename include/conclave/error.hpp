@@ -89,7 +89,7 @@ enum class condition {
   // The request may or may not have taken effect. Read the nodes before you repeat a write. Also
   // matches operation_aborted.
   outcome_unknown = 1,
-  // The session has ended. Its ephemeral nodes are deleted, or the server will delete them.
+  // The session has ended. The server has deleted its ephemeral nodes or will delete them.
   session_dead = 2,
   // The lock is no longer held. Also matches all codes of session_dead.
   lock_lost = 3,

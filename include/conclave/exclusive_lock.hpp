@@ -78,7 +78,8 @@ class exclusive_lock {
   auto async_lock(Token&& token) {
     return detail::initiate<void>(state_, &detail::start_lock, std::forward<Token>(token), role);
   }
-  // Completes with void(error_code, bool). A duration of zero or less means try_lock().
+  // Completes with void(error_code, bool). With a duration of zero or less, behaves like
+  // try_lock().
   template <class Rep, class Period, class Token>
   auto async_try_lock_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
     return detail::initiate<bool>(state_, &detail::start_try_lock, std::forward<Token>(token), role,

@@ -199,8 +199,8 @@ std::vector<removal> remove_unused(client& c, const std::vector<unused_node>& no
 // and the sibling node of a queue. `name` is the last part of a path.
 bool is_recipe_node(std::string_view name);
 
-// Returns the number of permits that the path of a semaphore records, or nullopt if there is no
-// record.
+// Returns the number of permits that is recorded at the path of a semaphore, or nullopt if none is
+// recorded.
 std::optional<std::size_t> recorded_permits(const get_result& semaphore);
 
 // Determines the layout of the queue at this path, as inspect() does. Returns kazoo_locking if the

@@ -13,7 +13,8 @@
 // its node from the grant on.
 //
 // Any client that may delete children of the parent can delete the lock's node. Conclave creates
-// missing parents with client_options::default_acl, or open to everybody if that is empty. Create
+// missing parents with client_options::default_acl. If that is empty, the parents are open to
+// everybody. Create
 // the parent yourself if it needs a different ACL.
 //
 // A persistent node with the same name blocks the lock until somebody removes it.

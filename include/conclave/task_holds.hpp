@@ -14,10 +14,10 @@
 namespace conclave {
 
 struct task_holds {
-  // hold::id() of the locks that the task holds. The task does not release them before the wait
-  // ends. List a lock here only if this is certain.
+  // The hold::id() values of the locks that the task holds. The task does not release them before
+  // the wait ends. List a lock here only if this is certain.
   std::vector<std::string> certain;
-  // hold::id() of the locks that the task may hold.
+  // The hold::id() values of the locks that the task may hold.
   std::vector<std::string> possible;
   // If true, the task may also hold any other lock of the same session.
   bool may_hold_others = true;

@@ -90,7 +90,7 @@ class wait_graph {
   const recipe_info& recipe(place p) const { return seen().recipes[p.recipe]; }
   const contender_info& contender(place p) const { return recipe(p).contenders[p.contender]; }
 
-  // The contenders that keep this waiter from the grant. It waits until all contenders in `all` and
+  // The contenders that block this waiter. It waits until all contenders in `all` and
   // `any_of_these` contenders in `any` have left. Empty for a holder.
   struct blockers {
     std::vector<place> all;

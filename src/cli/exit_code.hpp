@@ -14,7 +14,7 @@ enum exit_code {
   failed = 1,           // also if a lock was not acquired or nothing was found
   usage = 64,           // wrong command line
   unavailable = 69,     // no server
-  system_failure = 71,  // the system has no more descriptors or processes
+  system_failure = 71,  // the system has run out of descriptors or processes
   cannot_write = 74,    // output was not written; a popped item was put back
   lost = 75,            // the lock or leadership was lost, or the command was ended because of it
   no_permission = 77,   // refused by an ACL
@@ -28,7 +28,7 @@ enum exit_code {
 // Returns the exit code of a command that failed with this error.
 int exit_code_of(const error_code& ec) noexcept;
 
-// Returns true if the system has no more descriptors, processes or memory.
+// Returns true if this error means that the system has run out of descriptors, processes or memory.
 bool is_shortage(int error_number) noexcept;
 
 // Terminates the program with this signal. After Ctrl-C, a shell aborts its script only if the

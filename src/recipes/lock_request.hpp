@@ -91,8 +91,8 @@ class contender_events {
   virtual void restored() {}
   virtual void lost(error_code why) { static_cast<void>(why); }
   virtual void revocation_asked() {}
-  // Reported only after contender::watch_for_others(): no other contender exists, or another one
-  // may exist.
+  // Reported only after contender::watch_for_others(). alone(): no other contender exists.
+  // recalled(): another contender may exist.
   virtual void alone() {}
   virtual void recalled() {}
   virtual void gone() {}  // the contender has ended; no call follows

@@ -139,7 +139,7 @@ class owned_nodes {
   };
   // Continues until the server has confirmed the removal or the session has ended. Cannot fail.
   task<removal_result> remove(removal_plan& plan);
-  // Must be called if the nodes were removed in another way than by remove(), for example by the
+  // Must be called if the nodes were removed other than by remove(), for example by the
   // transaction of the next contender.
   void removed() noexcept { exist_ = false; }
   // Must be called if none of the nodes exists now, or if the session has ended.

@@ -73,9 +73,9 @@ class session_clock {
   };
   virtual session_view session() const = 0;
   virtual time_point now() const = 0;
-  // Returns a time that is not later than session().deadline, and takes no mutex. It has passed
-  // when the session ends. No later session changes it to a later time before the recipes have been
-  // notified of that end.
+  // Returns a time that is not later than session().deadline, and takes no mutex. Once
+  // the session has ended, this time has passed. No later session changes it to a later time before
+  // the recipes have been notified of that end.
   virtual time_point early_deadline() const { return session().deadline; }
   // The time since an arbitrary start, to measure durations. It costs much less than now(), but it
   // lags by some milliseconds and does not advance while the machine is suspended.

@@ -83,8 +83,9 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   }
 
   session_status status() const;
-  // A time that is not later than status().deadline. Takes no mutex. It has passed when the session
-  // ends, and it does not become later until the end was delivered to the listeners.
+  // A time that is not later than status().deadline. Takes no mutex. Once the session has ended,
+  // this time has passed, and it does not become later until the end was delivered to the
+  // listeners.
   session::time_point early_deadline() const noexcept {
     return session::time_point{session::duration{early_deadline_.load(std::memory_order_acquire)}};
   }

@@ -23,13 +23,14 @@ class access {
   };
   explicit access(rules r) : rules_{std::move(r)} {}
 
-  // A page of another site can let its own host name point to this server (DNS rebinding), and
-  // could then read replies. Such a request has that name as its host. A numeric address cannot
+  // A page of another site can make its own host name resolve to this server (DNS rebinding) and
+  // could then read the replies. Such a request has that name as its host. A numeric address cannot
   // point to a different server, so it is always allowed.
   bool allows_host(const http_request& r) const;
   // Returns false if a browser sends the request for a page of another site.
   static bool is_same_site(const http_request& r);
-  // Returns true if the page of this server sends the request. Browsers set Origin for each POST.
+  // Returns true if the request comes from a page of this server. Browsers set Origin for each
+  // POST.
   static bool is_same_origin(const http_request& r);
 
   bool needs_sign_in() const { return !rules_.token.empty(); }

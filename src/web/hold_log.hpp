@@ -39,7 +39,7 @@ class hold_log {
   void begin(const std::string& node, const grant& g);
   // Has no effect if this node does not hold.
   void end(const std::string& node, moment at);
-  // Sets the owner of a hold, which is read later than the hold begins.
+  // Sets the owner of a hold. The owner is read only after the hold has begun.
   void describe(const std::string& node, const std::string& owner, std::int64_t session);
 
   bool holds(const std::string& node) const { return open_.contains(node); }

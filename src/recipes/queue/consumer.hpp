@@ -129,7 +129,8 @@ class consumer : public std::enable_shared_from_this<consumer> {
   std::size_t consumer_count_ = 0;  // at the last listing
   waiting_callers callers_;         // except those for which an item is being acquired
   std::size_t users_ = 0;
-  // The zxid at which the first consumer had left the wait queue when this one last checked.
+  // The zxid at which a consumer last left the first position of the wait queue, as of this
+  // consumer's last check.
   std::int64_t expected_lister_ = 0;
   bool others_wait_ = false;  // other consumers are behind this one in the wait queue
   phase phase_ = phase::not_started;

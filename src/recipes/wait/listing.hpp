@@ -41,7 +41,7 @@ class wait_by_listing : public wait_strategy {
   // steps until there is no blocker. If the request does not wait, fails with errc::lock_busy
   // instead of waiting.
   task<error_code> list_and_wait();
-  // What is known after an awaited node was deleted.
+  // What the contender knows after the deletion of an awaited node.
   struct deletion_result {
     enum class outcome { granted, must_list, failed } what;
     error_code ec;  // for failed

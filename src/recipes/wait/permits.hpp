@@ -1,5 +1,5 @@
-// Waits for a permit of a semaphore. A contender creates its node among the leases and is granted
-// the permit when there are no more leases than permits.
+// Waits for a permit of a semaphore. A contender creates its node among the leases. It is granted
+// the permit when the number of leases is at most the number of permits.
 #pragma once
 
 #include <string_view>

@@ -1,8 +1,8 @@
 // Fair shares of the resources that the server limits: connections, sessions and watches.
 //
-// A peer is a network or a user of the Unix socket. Each peer has a share of each resource, which
-// its clients use together, so that they cannot use up the resources of other peers. On the Unix
-// socket, the kernel identifies the users, so a reserve is kept for them.
+// A peer is a network or a user of the Unix socket. Each peer has a share of each resource. The
+// clients of a peer use its share together, so they cannot use up the resources of other peers. On
+// the Unix socket, the kernel identifies the users, so a reserve is kept for them.
 #pragma once
 
 #include <sys/types.h>

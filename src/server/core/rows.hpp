@@ -26,7 +26,7 @@ using acl = std::vector<acl_entry>;
 
 enum class node_kind : std::uint8_t { persistent, ephemeral, container, ttl };
 
-// The part of a node that create, setData and setACL change.
+// The part of a node that the requests create, setData and setACL change.
 struct node_row {
   std::optional<std::string> data;  // null and empty are different for clients
   std::shared_ptr<const acl> access;

@@ -58,7 +58,8 @@ class worker {
   void on_claim(error_code ec, std::optional<queue_claim> claim);
   void start_command(queue_claim claim);
   void stop_with_failure(const failure& why);
-  // Builds the command line for this item. Returns nullopt if the item cannot be an argument.
+  // Builds the command line for this item. Returns nullopt if the item cannot be passed as an
+  // argument.
   std::optional<program> program_for(const std::string& item) const;
   clock::time_point check_job(job& j);
   void ended(job& j);
