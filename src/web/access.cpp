@@ -26,7 +26,9 @@ bool are_equal(std::string_view a, std::string_view b) {
 std::string_view name_of_host(std::string_view host) {
   if (host.starts_with('[')) {
     const auto end = host.find(']');
-    return end == std::string_view::npos ? std::string_view{} : host.substr(1, end - 1);
+    if (end == std::string_view::npos) return {};
+    const auto rest = host.substr(end + 1);
+    return rest.empty() || rest.starts_with(':') ? host.substr(1, end - 1) : std::string_view{};
   }
   return host.substr(0, host.find(':'));
 }

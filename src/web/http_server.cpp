@@ -2,10 +2,12 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <optional>
 #include <sstream>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -38,6 +40,7 @@ struct shared_parts {
   http_limits limits;
   http_server::handler on_request;
   std::size_t connections = 0;
+  std::size_t event_bytes = 0;  // events that are being sent
   std::unordered_set<connection*> event_streams;
 };
 
@@ -68,6 +71,7 @@ class connection : public std::enable_shared_from_this<connection> {
   }
   ~connection() {
     --parts_->connections;
+    parts_->event_bytes -= event_bytes_;
     parts_->event_streams.erase(this);
   }
   connection(const connection&) = delete;
@@ -78,18 +82,26 @@ class connection : public std::enable_shared_from_this<connection> {
   // Sends what is new on an event stream. If nothing is new and `is_heartbeat` is set, sends a
   // comment, so that both sides notice a broken connection.
   void send_events(bool is_heartbeat) {
-    if (events_->has_ended()) return close();
-    if (is_writing_) return;
-    outgoing_ = events_->next();
+    try {
+      if (events_->has_ended()) return close();
+      if (is_writing_) return;
+      outgoing_ = events_->next();
+    } catch (const std::exception&) {  // for example, out of memory
+      return close();
+    }
     static const auto comment = share(":\n\n");
     if (!outgoing_ && is_heartbeat) outgoing_ = comment;
     if (!outgoing_) return;
+    if (parts_->event_bytes + outgoing_->size() > parts_->limits.max_event_bytes) return close();
+    event_bytes_ = outgoing_->size();
+    parts_->event_bytes += event_bytes_;
     is_writing_ = true;
     stream_.expires_after(parts_->limits.write_timeout);
     asio::async_write(stream_, asio::buffer(*outgoing_),
                       [self = shared_from_this()](error_code ec, std::size_t) {
                         self->is_writing_ = false;
                         self->outgoing_.reset();
+                        self->parts_->event_bytes -= std::exchange(self->event_bytes_, 0);
                         if (ec) return self->close();
                         self->send_events(false);
                       });
@@ -120,6 +132,9 @@ class connection : public std::enable_shared_from_this<connection> {
     if (is_malformed && ec != http::error::end_of_stream && parser_->got_some())
       return refuse(400, "the request is malformed\n");
     if (ec) return close();
+    // Without a known length, what follows could be taken for the next request.
+    if (parser_->get().count(http::field::transfer_encoding) != 0 && !parser_->chunked())
+      return refuse(501, "the transfer encoding is not supported\n");
     const auto request = parser_->release();
     is_head_ = request.method() == http::verb::head;
     keep_alive_ = request.keep_alive();
@@ -252,6 +267,7 @@ class connection : public std::enable_shared_from_this<connection> {
   std::optional<http::response_serializer<http::span_body<const char>>> serializer_;
   std::unique_ptr<event_source> events_;
   shared_text outgoing_;
+  std::size_t event_bytes_ = 0;  // the part of shared_parts::event_bytes of this connection
   std::array<char, 4096> discarded_;
   bool is_writing_ = false;
   bool is_head_ = false;
@@ -278,17 +294,22 @@ struct http_server::state {
 
   void accept() {
     acceptor.async_accept([this](error_code ec, tcp::socket socket) {
+      is_accepting = false;
       if (ec == asio::error::operation_aborted) return;
       if (ec) {  // for example, there are no more descriptors
         accept_pause.expires_after(100ms);
-        return accept_pause.async_wait([this](error_code e) {
+        accept_pause.async_wait([this](error_code e) {
+          is_accepting = false;
           if (!e) accept();
         });
+        is_accepting = true;
+        return;
       }
       if (parts->connections < parts->limits.max_connections)
         std::make_shared<connection>(std::move(socket), parts)->start();
       accept();  // a socket above the limit is closed here
     });
+    is_accepting = true;
   }
 
   void send_events(bool is_heartbeat) {
@@ -300,10 +321,27 @@ struct http_server::state {
   void beat() {
     heartbeat.expires_after(parts->limits.heartbeat);
     heartbeat.async_wait([this](error_code ec) {
+      is_beating = false;
       if (ec) return;
       send_events(true);
       beat();
     });
+    is_beating = true;
+  }
+
+  // Runs until the io_context is stopped. An exception, for example for want of memory, must not
+  // end the program: it may also be the server of the locks.
+  void run() {
+    for (;;) {
+      try {
+        if (!is_accepting) accept();
+        if (!is_beating) beat();
+        io.run();
+        return;
+      } catch (const std::exception&) {
+        std::this_thread::sleep_for(100ms);
+      }
+    }
   }
 
   std::shared_ptr<shared_parts> parts = std::make_shared<shared_parts>();
@@ -312,6 +350,8 @@ struct http_server::state {
   asio::steady_timer accept_pause;
   asio::steady_timer heartbeat;
   tcp::endpoint local;
+  bool is_accepting = false;  // a handler will continue to accept connections
+  bool is_beating = false;
   std::atomic<bool> is_notified{false};
   std::thread thread;
 };
@@ -319,9 +359,7 @@ struct http_server::state {
 http_server::http_server(const std::string& address, std::uint16_t port, handler on_request,
                          const http_limits& limits)
     : state_{std::make_unique<state>(address, port, std::move(on_request), limits)} {
-  state_->accept();
-  state_->beat();
-  state_->thread = std::thread{[s = state_.get()] { s->io.run(); }};
+  state_->thread = std::thread{[s = state_.get()] { s->run(); }};
 }
 
 http_server::~http_server() {

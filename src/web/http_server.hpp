@@ -18,6 +18,8 @@ namespace conclave::web {
 struct http_limits {
   std::size_t max_connections = 1200;
   std::size_t max_event_streams = 1024;
+  // Events that are being sent, of all streams. A stream that would exceed it is closed.
+  std::size_t max_event_bytes = std::size_t{128} * 1024 * 1024;
   std::uint32_t max_header_bytes = 8192;
   std::uint64_t max_body_bytes = 4096;
   std::chrono::milliseconds read_timeout{10'000};   // for a whole request

@@ -128,8 +128,12 @@ void live_model::run(const std::stop_token& stop) {
       if (stop.stop_requested()) return;
       must_read_all_ = true;
       is_complete_ = false;
-      error_ = e.what();
-      publish();
+      try {
+        error_ = e.what();
+        publish();
+      } catch (const std::exception&) {  // for example, out of memory; the next turn publishes
+        must_publish_ = true;
+      }
       std::unique_lock lock{mutex_};
       changed_.wait_for(lock, stop, 500ms, [] { return false; });
     }

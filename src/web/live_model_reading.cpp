@@ -86,7 +86,7 @@ void live_model::inspect_changed() {
   const auto end = clock::now();
   const auto duration = end - time;
   const auto pause = has_recursive_watches_ ? clock::duration{min_pause} : clock::duration{1s};
-  next_inspection_ = end + std::clamp<clock::duration>(4 * duration, pause, 5s);
+  next_inspection_ = end + std::max<clock::duration>(4 * duration, pause);
   if (all)
     next_full_inspection_ =
         has_recursive_watches_

@@ -85,11 +85,16 @@ class session_events final : public event_source {
 struct ui::state {
   state(client& zk, const ui_options& o)
       : allows_actions{o.allow_actions},
-        guard{{o.token, o.host_names, "conclave_session_" + std::to_string(o.port)}},
+        // Browsers send a cookie to all ports of a host, so each page needs a name of its own.
+        guard{{o.token, o.host_names, "conclave_session_" + random_text(4)}},
         model{zk, {o.paths, o.layouts, o.read_server}, [this] { notify(); }},
         streams{model, {o.servers, o.paths, o.allow_actions}} {
+    http_limits limits;
+    limits.max_connections = o.max_connections;
+    limits.max_event_streams =
+        std::min(limits.max_event_streams, o.max_connections - o.max_connections / 8);
     auto started = std::make_unique<http_server>(
-        o.address, o.port, [this](const http_request& r) { return answer(r); });
+        o.address, o.port, [this](const http_request& r) { return answer(r); }, limits);
     const std::lock_guard lock{mutex};
     server = std::move(started);
   }
@@ -112,8 +117,8 @@ struct ui::state {
   http_reply answer(const http_request& r) {
     if (!guard.allows_host(r))
       return text_reply(421,
-                        "this host name is not allowed; add it with --host-name, or use the "
-                        "numeric address\n");
+                        "this host name is not allowed; add it with --host-name (conclave serve: "
+                        "--http-host-name), or use the numeric address\n");
     const bool reads = r.method == "GET" || r.method == "HEAD";
     if (reads) {
       if (r.path == "/healthz") return text_reply(200, "ok\n");
@@ -147,6 +152,7 @@ struct ui::state {
     if (!is_signed_in) {
       auto refused = text_reply(401, "sign in first, or send Authorization: Bearer TOKEN\n");
       refused.response.headers.emplace_back("WWW-Authenticate", "Bearer");
+      refused.response.delayed = !r.authorization.empty();  // against guessing
       return refused;
     }
     if (reads) {
@@ -206,7 +212,9 @@ struct ui::state {
 
   http_reply revoke(const http_request& r) {
     if (!allows_actions)
-      return text_reply(403, "actions are not allowed; start with --allow-actions\n");
+      return text_reply(403,
+                        "actions are not allowed; start with --allow-actions (conclave serve: "
+                        "--http-allow-actions)\n");
     auto node = member(r, "node");
     if (node.empty()) return text_reply(400, "send {\"node\": PATH}\n");
     model.ask_to_release(std::move(node));

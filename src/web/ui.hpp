@@ -1,6 +1,7 @@
 // The server of `conclave ui`: the page, its event streams, the metrics and the actions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@ struct ui_options {
   std::string token;                    // if empty, no sign-in is needed
   std::vector<std::string> host_names;  // that browsers may use, in addition to numeric addresses
   bool allow_actions = false;
+  std::size_t max_connections = 1200;
   std::vector<std::string> paths;
   std::vector<layout> layouts;  // in addition to those that Conclave knows
   std::string servers;          // the connect string, which the page shows

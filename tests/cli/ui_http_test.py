@@ -7,6 +7,7 @@ import pathlib
 import random
 import re
 import resource
+import select
 import shutil
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import urllib.parse
 import urllib.request
 
 import pytest
-from conftest import until
+from conftest import BINARY, until
 from web_client import Page, Reply
 
 VIEWS = "view=overview"
@@ -446,6 +447,28 @@ def test_the_page_inside_the_server(world):
     assert time.monotonic() - began < 5
     assert "--idle-exit" in world.refused("serve", "--http", "0", "--idle-exit", "1m")
     assert "--http needs" in world.refused("serve", "--durability", "none", "--http", "0")
+
+
+def page_in_server(world, *prefix):
+    server = world.start(*prefix, BINARY, "serve", "--durability", "none", "--listen", "127.0.0.1:0", "--http",
+                         "127.0.0.1:0")
+    world.env["CONCLAVE_CONNECT"] = server.stdout.readline().split()[2]
+    return server, Page.of(server)
+
+
+def test_the_page_leaves_descriptors_to_the_clients_of_its_server(world):
+    server, page = page_in_server(world, "prlimit", "--nofile=400:400")
+    idle = [page.connect() for _ in range(500)]
+    # The page either has accepted all of them, or closes the last one.
+    descriptors = pathlib.Path(f"/proc/{server.pid}/fd")
+    idle[-1].setblocking(False)
+    until(lambda: len(list(descriptors.iterdir())) == 400 or select.select(idle[-1:], [], [], 0)[0], "the connections")
+    try:
+        world.ok("lock", "x", "--", "true")
+    finally:
+        for s in idle:
+            s.close()
+    until(lambda: page.get("/healthz").status == 200, "a reply")
 
 
 def test_the_page_inside_a_server_that_requires_authentication(world):

@@ -82,21 +82,27 @@ void redirect_output_to(int log) {
   ::close(log);
 }
 
-// Raises the descriptor limit and reduces max_connections to the number that the limit allows. The
-// connections of the web page must not take the descriptors of the server's clients.
-void raise_descriptor_limit(server_options& options, bool has_page) {
+// Raises the descriptor limit and reduces max_connections to the number that the limit allows.
+// Returns the number of connections that the web page may have, so that they do not take the
+// descriptors of the server's clients.
+std::size_t raise_descriptor_limit(server_options& options, bool has_page) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-  const rlim_t for_page = has_page ? std::min<rlim_t>(1300, limit.rlim_cur / 2) : 0;
-  const rlim_t reserved = 64 + for_page;
+  constexpr std::size_t own_of_page = 32;  // its session, and sockets above its limit
+  const std::size_t page_connections =
+      has_page ? std::min<rlim_t>(
+                     1200, limit.rlim_cur / 2 - std::min<rlim_t>(limit.rlim_cur / 2, own_of_page))
+               : 0;
+  const rlim_t reserved = 64 + (has_page ? page_connections + own_of_page : 0);
   // A Unix socket client also needs a pidfd.
   const bool has_unix_socket = !options.socket.empty() || !options.listening_sockets.empty();
   const rlim_t per_connection = has_unix_socket ? 2 : 1;
   if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > reserved)
     options.max_connections = std::min<std::size_t>(options.max_connections,
                                                     (limit.rlim_cur - reserved) / per_connection);
+  return page_connections;
 }
 
 // Waits for SIGTERM, SIGINT and SIGHUP on a separate thread. Before the server has started, SIGTERM
@@ -173,10 +179,11 @@ class server_page {
  public:
   // Throws failure if the server has no address that the page can connect to.
   server_page(const server_options& server, const std::vector<std::string>& addresses,
-              const ui_flags& flags)
+              const ui_flags& flags, std::size_t connections)
       : zk_{own_address(server, addresses), own_options(server)} {
     auto options = read_ui_flags(flags);
     options.paths = {"/"};
+    options.max_connections = connections;
     options.servers = "this server";
     options.read_server =
         [at = connect_string::parse(own_address(server, addresses)).hosts.front()] {
@@ -238,7 +245,7 @@ void warn_if_open(const server_options& o, const std::vector<std::string>& addre
 
 int serve(serve_command command) {
   auto& options = command.options;
-  raise_descriptor_limit(options, !command.http.listen.empty());
+  const auto page_connections = raise_descriptor_limit(options, !command.http.listen.empty());
   const auto min_level = command.quiet     ? log_level::error
                          : command.verbose ? log_level::debug
                                            : log_level::warning;
@@ -257,7 +264,7 @@ int serve(serve_command command) {
 
   std::optional<server_page> page;
   if (!command.http.listen.empty())
-    page.emplace(options, running_server->addresses(), command.http);
+    page.emplace(options, running_server->addresses(), command.http, page_connections);
 
   std::string ready = "conclave ready:";
   for (const auto& address : running_server->addresses()) ready += " " + address;

@@ -46,11 +46,13 @@ bool is_loopback(const std::string& address) {
 }
 
 // Each connection needs a descriptor, and the soft limit is often 1024.
-void raise_descriptor_limit() {
+// Returns the number of descriptors that this process may have.
+std::size_t raise_descriptor_limit() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
   limit.rlim_cur = std::max(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, 4096));
   ::setrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
 }
 
 std::string read_token(const std::string& file) {
@@ -88,18 +90,20 @@ web::ui_options read_ui_flags(const ui_flags& f) {
   return options;
 }
 
-std::unique_ptr<web::ui> start_ui(client& zk, const web::ui_options& options,
-                                  const std::string& given) {
+std::unique_ptr<web::ui> start_ui(client& zk, web::ui_options options, const std::string& given) {
   if (!is_loopback(options.address))
     std::cerr << "conclave: " << given
               << " is not a loopback address, and the page does not use TLS; use a proxy with TLS, "
                  "or an SSH tunnel to a loopback address\n";
-  raise_descriptor_limit();
+  // The session needs descriptors, too.
+  const auto descriptors = raise_descriptor_limit();
+  options.max_connections =
+      std::min(options.max_connections, descriptors - std::min<std::size_t>(descriptors / 2, 64));
   try {
     return std::make_unique<web::ui>(zk, options);
   } catch (const boost::system::system_error& e) {
     throw failure{unavailable, "cannot listen on " + given + ": " + e.code().message() +
-                                   "; choose another address with --listen"};
+                                   "; choose another address"};
   }
 }
 

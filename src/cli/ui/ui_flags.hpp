@@ -29,8 +29,7 @@ void add_ui_flags(CLI::App& app, ui_flags& f, const std::string& prefix);
 // not valid.
 web::ui_options read_ui_flags(const ui_flags& f);
 // Throws failure if the address cannot be used. `given` is the address on the command line.
-std::unique_ptr<web::ui> start_ui(client& zk, const web::ui_options& options,
-                                  const std::string& given);
+std::unique_ptr<web::ui> start_ui(client& zk, web::ui_options options, const std::string& given);
 // Returns the URL to open. If there is a generated token, the URL contains it after a #. Browsers
 // do not send this part to servers.
 std::string page_address(const web::ui& page, const web::ui_options& options, const ui_flags& f);
