@@ -28,6 +28,9 @@ class connection {
   // exceptions as the constructor.
   bool connected();
   void wait_until_connected();
+  // Reports once that the server grants a shorter session timeout than the user has requested. With
+  // --verbose, always reports the timeout. There must be a session.
+  void report_session_timeout();
   // Throws failure with code unavailable if the chroot of the connect string does not exist. If an
   // earlier call found the chroot, does nothing. Without a connection, the function cannot check
   // the chroot and does not throw.
@@ -71,7 +74,6 @@ class connection {
   enum class notice { never, none, waits_for_server };
 
   void report(bool is_connected);
-  void report_session_timeout();
   [[noreturn]] void throw_no_server();
 
   server_address at_;

@@ -54,6 +54,7 @@ std::string exact_time(std::chrono::milliseconds t) {
 }  // namespace
 
 run_options run_flags::options(connection& c) {
+  c.report_session_timeout();  // the command may end before connected() is called
   run_options o;
   if (on_suspend == "stop") o.suspend = run_options::on_suspend::stop;
   if (on_suspend == "term") o.suspend = run_options::on_suspend::term;
