@@ -457,6 +457,6 @@ def test_a_reduced_session_timeout_and_kill_after_are_reported(world):
     r = world.conclave(*command, "--session-timeout", "20s", "--kill-after", "5s", "--", "true")
     assert r.returncode == 0
     assert "conclave: the session timeout is 8s: the server does not grant 20s\n" in r.stderr
-    assert "--kill-after) is 1600ms" in r.stderr and r.stderr.count("\n") == 2
+    assert "--kill-after) is 1333ms" in r.stderr and r.stderr.count("\n") == 2
     r = world.conclave(*command, "-v", "--", "true")
-    assert "the session timeout is 8s" in r.stderr and "1600ms" in r.stderr
+    assert "the session timeout is 8s" in r.stderr and "1333ms" in r.stderr

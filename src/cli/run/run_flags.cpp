@@ -29,7 +29,7 @@ void add_run_flags(CLI::App& app, run_flags& f) {
       ->check(CLI::IsMember({"term", "stop", "ignore"}))
       ->capture_default_str();
   app.add_option("--kill-after", f.kill_after,
-                 "time between SIGTERM and SIGKILL before the lock is lost; at most a fifth of "
+                 "time between SIGTERM and SIGKILL before the lock is lost; at most a sixth of "
                  "the session timeout")
       ->type_name("TIME")
       ->check(non_empty)
@@ -70,7 +70,7 @@ run_options run_flags::options(connection& c) {
   const bool matters = is_reduced && !kill_after.empty() && o.server_socket.empty();
   if ((matters || c.at().verbose) && !std::exchange(grace_reported, true))
     std::cerr << "conclave: the time between SIGTERM and SIGKILL (--kill-after) is " +
-                     exact_time(o.grace) + (is_reduced ? ", a fifth of the session timeout" : "") +
+                     exact_time(o.grace) + (is_reduced ? ", a sixth of the session timeout" : "") +
                      "\n";
   return o;
 }

@@ -38,8 +38,9 @@ std::string names_of(const std::vector<pid_t>& processes) {
 
 std::chrono::milliseconds longest_grace(std::chrono::milliseconds session_timeout) {
   // The connection is suspended after two thirds of the session timeout, and the deadline is at
-  // nine tenths. So the program is suspended (on_suspend::stop) before it gets SIGTERM.
-  return session_timeout / 5;
+  // nine tenths. So the program is suspended (on_suspend::stop) a fifteenth of the session timeout
+  // before it gets SIGTERM, which is enough on a busy machine.
+  return session_timeout / 6;
 }
 
 std::string watched_run::result::explanation(const std::string& what) const {
