@@ -178,7 +178,7 @@ def test_the_servers_may_not_tell_who_is_connected(world):
     world.env["CONCLAVE_CONNECT"] = address
     world.hold("x", "--label", "holder")
     assert world.json("why", "x", "--json")["locks"][0]["holders"][0]["connection"] == "unknown"
-    assert "do not tell" in world.ok("why", "x")
+    assert "do not report" in world.ok("why", "x")
 
 
 def test_nothing_in_use(world):

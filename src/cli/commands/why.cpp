@@ -110,7 +110,8 @@ class lock_explanation {
               " has no connection now. If it stays so, the lock is free when the session "
               "expires.";
     } else {
-      text += "The servers do not tell whether its session " + hex(c.session_id) + " is connected.";
+      text +=
+          "The servers do not report whether its session " + hex(c.session_id) + " is connected.";
     }
     holder["connection"] = state;
     if (c.asked_to_release) text += " It was asked to release the lock.";

@@ -4,7 +4,7 @@
 // CONCLAVE_TASK contains the process id and the start time of the `conclave lock` process that set
 // it, and the ids of the locks (hold::id()). If that process is our parent, we are the command that
 // it runs, and it holds the lock until we end. Otherwise there are other processes in between, such
-// as a shell. They may end before us, so the locks are only possibly held.
+// as a shell. They may end before this process, so the locks are only possibly held.
 #pragma once
 
 #include <string>
