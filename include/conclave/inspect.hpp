@@ -198,6 +198,9 @@ std::vector<removal> remove_unused(client& c, const std::vector<unused_node>& no
 // Returns true if recipes give names of this form to their own nodes: contenders, permits, items,
 // and the sibling node of a queue. `name` is the last part of a path.
 bool is_recipe_node(std::string_view name);
+// Returns the path of the recipe to which this node belongs, as far as the names show it. Returns
+// the path itself if they do not.
+std::string recipe_path_of(const std::string& path);
 
 // Returns the number of permits that is recorded at the path of a semaphore, or nullopt if none is
 // recorded.

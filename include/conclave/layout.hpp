@@ -122,4 +122,6 @@ class layout {
   bool is_for_elections_ = false;
 };
 
+const char* to_string(layout::role r) noexcept;
+
 }  // namespace conclave

@@ -184,4 +184,13 @@ std::string layout::explain_mismatch(std::string_view child) const {
          ", which does not see " + (exclusive ? "readers and writers" : "mutexes");
 }
 
+const char* to_string(layout::role r) noexcept {
+  switch (r) {
+    case layout::role::reader: return "reader";
+    case layout::role::writer: return "writer";
+    case layout::role::exclusive: break;
+  }
+  return "exclusive";
+}
+
 }  // namespace conclave

@@ -13,33 +13,9 @@ namespace {
 using namespace std::chrono_literals;
 using kind = recipe_info::kind;
 
-constexpr std::size_t max_waiting_events = 100'000;
+constexpr std::size_t max_remembered_events = 100'000;
 constexpr std::size_t max_with_metrics = 50;
 constexpr std::size_t max_notices = 10;
-
-// The last ten characters of a sequential node's name are digits.
-bool is_sequential(std::string_view name) {
-  constexpr std::size_t digits = 10;
-  return name.size() >= digits &&
-         std::all_of(name.end() - digits, name.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// The folders in which semaphores and queues keep their nodes.
-bool is_folder_of_recipe(std::string_view name) {
-  return name == "locks" || name == "leases" || name == "entries" || name == "taken";
-}
-
-// If the path is in a sibling node of a recipe (see inspected_paths()), returns the recipe's path.
-std::optional<std::string> recipe_of_sibling(const std::string& path) {
-  for (std::size_t end = 1; end != std::string::npos;) {
-    end = path.find('/', end + 1);
-    const auto part = std::string_view{path}.substr(0, end);
-    for (const std::string_view suffix : {".conclave", "-__lock__"})
-      if (last_name(part).size() > suffix.size() && part.ends_with(suffix))
-        return std::string{part.substr(0, part.size() - suffix.size())};
-  }
-  return {};
-}
 
 bool shows_the_same(const recipe_view& a, const recipe_view& b) {
   return a.summary == b.summary && a.contenders == b.contenders && a.holds == b.holds &&
@@ -80,30 +56,13 @@ live_model::connection_state live_model::connection() const {
   return connection_;
 }
 
-void live_model::ask_to_release(std::string node) {
-  {
-    const std::lock_guard lock{mutex_};
-    if (release_requests_.size() >= 100) return;
-    release_requests_.push_back(std::move(node));
-  }
-  changed_.notify_all();
-}
+void live_model::ask_to_release(std::string node) { inbox_.add_release_request(std::move(node)); }
 
 // --- events, on the client's I/O thread
 
 void live_model::on_event(const watch_event& e) {
   cache_->on_event(e);
-  const auto at = now();
-  {
-    const std::lock_guard lock{mutex_};
-    if (events_.size() >= max_waiting_events) {
-      events_lost_ = true;
-      return;
-    }
-    events_.push_back({e, at});
-    if (!waits_for_events_) return;
-  }
-  changed_.notify_all();
+  inbox_.add(e, now());
 }
 
 void live_model::on_session_event(const session_event&) {
@@ -113,7 +72,6 @@ void live_model::on_session_event(const session_event&) {
     if (connection_.is_connected == is_connected) return;
     connection_ = {is_connected, now()};
   }
-  changed_.notify_all();
   on_change_();
 }
 
@@ -126,85 +84,71 @@ void live_model::run(const std::stop_token& stop) {
       turn(stop);
     } catch (const std::exception& e) {
       if (stop.stop_requested()) return;
-      must_read_all_ = true;
-      is_complete_ = false;
+      outdated_.tree = true;
+      tree_.is_complete = false;
       try {
-        error_ = e.what();
+        tree_.error = e.what();
         publish();
       } catch (const std::exception&) {  // for example, out of memory; the next turn publishes
-        must_publish_ = true;
+        outdated_.state = true;
       }
-      std::unique_lock lock{mutex_};
-      changed_.wait_for(lock, stop, 500ms, [] { return false; });
+      inbox_.pause(stop, 500ms);
     }
   }
 }
 
 void live_model::set_watches() {
-  if (!has_recursive_watches_ || is_watching_) return;
+  if (watching_ != watching::not_set) return;
   for (const auto& path : inspected_paths(subject_.paths)) {
     try {
       zk_.add_watch(path, watch_mode::recursive, watcher_);
     } catch (const error& e) {
       if (is_connection_error(e.code())) throw;  // other errors: an older server
-      has_recursive_watches_ = false;
+      watching_ = watching::unsupported;
       return;
     }
   }
-  is_watching_ = true;
-  must_read_all_ = true;
+  watching_ = watching::set;
+  outdated_.tree = true;
   cache_->clear();
 }
 
 void live_model::turn(const std::stop_token& stop) {
-  std::vector<timed_event> events;
-  std::vector<std::string> nodes;
-  {
-    // Events that arrive before the next inspection are applied together.
-    std::unique_lock lock{mutex_};
-    changed_.wait_until(lock, stop, next_inspection_,
-                        [this] { return !release_requests_.empty(); });
-    waits_for_events_ = true;
-    changed_.wait_until(lock, stop, next_turn(),
-                        [this] { return !events_.empty() || !release_requests_.empty(); });
-    waits_for_events_ = false;
-    if (stop.stop_requested()) return;
-    events.swap(events_);
-    nodes.swap(release_requests_);
-    if (std::exchange(events_lost_, false)) {
-      must_read_all_ = true;
-      cache_->clear();
-    }
-  }
-  apply(events);
-  release(nodes);
+  // Events that arrive before the next inspection are applied together.
+  const auto received = inbox_.wait(stop, next_inspection_, next_turn());
+  if (stop.stop_requested()) return;
+  apply(received);
+  release(received.release_requests);
   const auto time = clock::now();
-  const bool has_work = must_read_all_ || !changed_paths_.empty() ||
-                        (!has_recursive_watches_ || time >= next_full_inspection_);
-  if (is_watching_ || !has_recursive_watches_)
-    if (has_work && time >= next_inspection_) inspect_changed();
-  if (graph_is_stale_ && is_complete_ && clock::now() >= next_graph_) update_graph();
+  const bool has_work = outdated_.tree || !changed_paths_.empty() || time >= next_full_inspection_;
+  if (watching_ != watching::not_set && has_work && time >= next_inspection_) inspect_changed();
+  if (outdated_.graph && tree_.is_complete && clock::now() >= next_graph_) update_graph();
   if (has_rates_ && clock::now() >= next_rates_) {
     next_rates_ = clock::now() + 1s;
     for (const auto& [k, record] : records_)
       if (record->has_rates()) changed_records_.insert(record->id());
-    must_publish_ = must_publish_ || !changed_records_.empty();
+    outdated_.state = outdated_.state || !changed_records_.empty();
   }
   if (subject_.read_server && clock::now() >= next_server_) update_server();
-  if (must_publish_) publish();
+  if (outdated_.state) publish();
 }
 
 live_model::clock::time_point live_model::next_turn() const {
   auto at = next_full_inspection_;
-  if (must_read_all_ || !changed_paths_.empty()) at = std::min(at, next_inspection_);
-  if (graph_is_stale_ && is_complete_) at = std::min(at, std::max(next_graph_, next_inspection_));
+  if (outdated_.tree || !changed_paths_.empty()) at = std::min(at, next_inspection_);
+  if (outdated_.graph && tree_.is_complete)
+    at = std::min(at, std::max(next_graph_, next_inspection_));
   if (has_rates_) at = std::min(at, next_rates_);
   if (subject_.read_server) at = std::min(at, next_server_);
   return std::max(at, clock::now() + 5ms);
 }
 
-void live_model::apply(const std::vector<timed_event>& events) {
-  for (const auto& e : events) apply(e);
+void live_model::apply(const inbox::contents& received) {
+  if (!received.are_complete) {
+    outdated_.tree = true;
+    cache_->clear();
+  }
+  for (const auto& e : received.events) apply(e);
 }
 
 void live_model::apply(const timed_event& e) {
@@ -217,13 +161,13 @@ void live_model::apply(const timed_event& e) {
     case type::changed:
     case type::children_changed: changed_paths_.insert(changed_recipe(path)); return;
     case type::session_ended:
-    case type::watch_lost: is_watching_ = false; [[fallthrough]];
-    case type::possibly_missed: must_read_all_ = true; return;
+    case type::watch_lost: watching_ = watching::not_set; [[fallthrough]];
+    case type::possibly_missed: outdated_.tree = true; return;
   }
   const bool is_created = e.event.type == type::created;
   (is_created ? created_ : deleted_)[path] = e.at;
-  if (created_.size() > max_waiting_events) created_.clear();
-  if (deleted_.size() > max_waiting_events) deleted_.clear();
+  if (created_.size() > max_remembered_events) created_.clear();
+  if (deleted_.size() > max_remembered_events) deleted_.clear();
   const auto report = [&](const std::string& parent, bool only_queues) {
     for (auto r = records_.lower_bound({parent, {}, {}});
          r != records_.end() && std::get<0>(r->first) == parent; ++r) {
@@ -236,22 +180,21 @@ void live_model::apply(const timed_event& e) {
   };
   const auto parent = parent_path(path);
   report(parent, false);
-  if (last_name(parent) == "entries") report(parent_path(parent), true);  // kazoo's LockingQueue
+  // The items of kazoo's LockingQueue are in a child of its path.
+  if (const auto recipe = recipe_path_of(path); recipe != parent) report(recipe, true);
   changed_paths_.insert(changed_recipe(path));
 }
 
 // Returns the path to inspect after a change of this node.
 std::string live_model::changed_recipe(const std::string& node) const {
-  if (auto recipe = recipe_of_sibling(node); recipe && is_below_subject(*recipe)) return *recipe;
-  for (auto path = node;; path = parent_path(path)) {
+  if (auto recipe = recipe_path_of(node); recipe != node)
+    return is_below_subject(recipe) ? recipe : node;
+  // The name shows nothing. The node may still belong to a recipe that is known.
+  for (auto path = node; path != "/"; path = parent_path(path)) {
     const auto known = records_.lower_bound({path, {}, {}});
     if (known != records_.end() && std::get<0>(known->first) == path) return path;
-    if (path == "/") break;
   }
-  const auto name = last_name(node);
-  auto path = is_recipe_node(name) || is_sequential(name) ? parent_path(node) : node;
-  if (is_folder_of_recipe(last_name(path))) path = parent_path(path);
-  return is_below_subject(path) ? path : node;
+  return node;
 }
 
 bool live_model::is_below_subject(const std::string& path) const {
@@ -289,7 +232,7 @@ void live_model::release(const std::vector<std::string>& nodes) {
 void live_model::add_notice(const std::string& text, bool is_error) {
   if (notices_.size() == max_notices) notices_.erase(notices_.begin());
   notices_.push_back({++ids_, now(), text, is_error});
-  must_publish_ = true;
+  outdated_.state = true;
 }
 
 // --- publishing
@@ -311,12 +254,12 @@ void live_model::publish() {
   changed_records_.clear();
   has_rates_ = std::any_of(records_.begin(), records_.end(),
                            [](const auto& r) { return r.second->has_rates(); });
-  must_publish_ = false;
+  outdated_.state = false;
 
   const auto s = std::make_shared<live_state>();
   s->recipes.reserve(views_.size());
   for (const auto& [id, view] : views_) s->recipes.push_back(view);
-  s->unreadable = unreadable_;
+  s->unreadable = tree_.unreadable;
   json::array notices;
   for (const auto& n : notices_)
     notices.push_back(
@@ -326,10 +269,10 @@ void live_model::publish() {
   s->deadlocks = certain_deadlocks_;
   s->possible_deadlocks = possible_deadlocks_;
   s->totals = totals_;
-  s->is_complete = is_complete_;
-  s->omits_recipes = omits_recipes_;
-  s->error = error_;
-  s->read_at = read_at_;
+  s->is_complete = tree_.is_complete;
+  s->omits_recipes = tree_.omits_recipes;
+  s->error = tree_.error;
+  s->read_at = tree_.read_at;
   s->server = server_;
   s->node_reads = cache_->reads();
   s->inspections = inspections_;

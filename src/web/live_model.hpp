@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,6 +26,7 @@
 #include "conclave/client.hpp"
 #include "conclave/inspect.hpp"
 #include "conclave/wait_graph.hpp"
+#include "web/inbox.hpp"
 #include "web/live_state.hpp"
 #include "web/recipe_record.hpp"
 
@@ -61,9 +61,21 @@ class live_model {
  private:
   using clock = std::chrono::steady_clock;
   using key = std::tuple<std::string, std::string, recipe_info::kind>;  // path, layout, kind
-  struct timed_event {
-    watch_event event;
-    moment at;
+  // Whether changes are reported by recursive watches.
+  enum class watching { unsupported, not_set, set };
+  // What does not yet show the latest changes.
+  struct outdated_parts {
+    bool tree = true;   // the whole tree must be read
+    bool graph = true;  // the wait-for graph
+    bool state = true;  // the published state
+  };
+  // What the inspections found, apart from the recipes.
+  struct tree_summary {
+    bool is_complete = false;  // the whole tree was read, and the last inspection did not fail
+    bool omits_recipes = false;
+    std::string unreadable = "[]";
+    std::string error;
+    moment read_at = 0;
   };
 
   void run(const std::stop_token& stop);
@@ -71,7 +83,7 @@ class live_model {
   void set_watches();
   void on_event(const watch_event& e);
   void on_session_event(const session_event& e);
-  void apply(const std::vector<timed_event>& events);
+  void apply(const inbox::contents& received);
   void apply(const timed_event& e);
   void release(const std::vector<std::string>& nodes);
   void inspect_changed();
@@ -93,12 +105,8 @@ class live_model {
   const std::shared_ptr<inspection_cache> cache_ = std::make_shared<inspection_cache>();
   watcher watcher_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::vector<timed_event> events_;  // guarded by mutex_, like the next five members
-  bool waits_for_events_ = false;
-  bool events_lost_ = false;  // more events arrived than fit into events_
-  std::vector<std::string> release_requests_;
+  inbox inbox_;
+  mutable std::mutex mutex_;  // for the next two members
   std::shared_ptr<const live_state> state_ = std::make_shared<live_state>();
   connection_state connection_;
 
@@ -112,19 +120,13 @@ class live_model {
   std::array<kind_totals, kinds> totals_{};
   std::uint64_t ids_ = 0;
   std::size_t with_metrics_ = 0;
-  bool has_recursive_watches_ = true;
-  bool is_watching_ = false;
-  bool must_read_all_ = true;
-  bool graph_is_stale_ = true;
-  bool must_publish_ = true;
-  bool is_complete_ = false;
-  bool has_rates_ = false;
-  bool omits_recipes_ = false;
+  watching watching_ = watching::not_set;
+  outdated_parts outdated_;
+  tree_summary tree_;
+  bool has_rates_ = false;  // a record has a rate that changes with time
   std::optional<moment> clock_offset_;
   clock::time_point next_inspection_{}, next_full_inspection_{}, next_graph_{}, next_rates_{},
       next_server_{};
-  std::string unreadable_ = "[]";
-  std::string error_;
   struct notice {
     std::uint64_t id;
     moment at;
@@ -135,7 +137,6 @@ class live_model {
   shared_text graph_;
   std::vector<deadlock> deadlocks_;  // confirmed
   std::size_t certain_deadlocks_ = 0, possible_deadlocks_ = 0;
-  moment read_at_ = 0;
   std::shared_ptr<const std::map<std::string, double>> server_;
   std::uint64_t inspections_ = 0, event_count_ = 0;
 

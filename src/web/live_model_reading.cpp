@@ -37,41 +37,34 @@ void clip(std::string& text) {
 
 void live_model::inspect_changed() {
   const auto time = clock::now();
-  const bool all = must_read_all_ || !has_recursive_watches_ || time >= next_full_inspection_ ||
+  const bool is_watching = watching_ == watching::set;
+  const bool all = outdated_.tree || !is_watching || time >= next_full_inspection_ ||
                    changed_paths_.size() > max_changed_paths;
   inspect_options options;
   options.layouts = subject_.layouts;
-  if (has_recursive_watches_) options.cache = cache_;
+  if (is_watching) options.cache = cache_;
   std::vector<std::string> paths = subject_.paths;
   if (!all) paths.assign(changed_paths_.begin(), changed_paths_.end());
   recipe_record::reading r;
   r.began = now();
   changed_paths_.clear();
-  must_read_all_ = true;  // unless the inspection succeeds
+  outdated_.tree = true;  // unless the inspection succeeds
   auto found = inspect(zk_, paths, options);
-  must_read_all_ = false;
-  r.at = read_at_ = now();
+  outdated_.tree = false;
+  r.at = tree_.read_at = now();
   ++inspections_;
-  error_.clear();
-  {
-    // The events up to the replies have arrived, because the server sends them first.
-    std::vector<timed_event> events;
-    {
-      const std::lock_guard lock{mutex_};
-      events.swap(events_);
-      if (std::exchange(events_lost_, false)) must_read_all_ = true;
-    }
-    apply(events);
-  }
+  tree_.error.clear();
+  // The events up to the replies have arrived, because the server sends them first.
+  apply(inbox_.take_events());
   if (all) {
-    is_complete_ = true;
-    omits_recipes_ = false;
+    tree_.is_complete = true;
+    tree_.omits_recipes = false;
     json::array unreadable;
     for (const auto& [path, why] : found.unreadable) {
       if (unreadable.size() == 50) break;
       unreadable.push_back(json::object{{"path", path}, {"why", why.message()}});
     }
-    unreadable_ = to_text(unreadable);
+    tree_.unreadable = to_text(unreadable);
   }
   learn_clock_offset(found.recipes);
   r.clock_offset = clock_offset_;
@@ -80,18 +73,17 @@ void live_model::inspect_changed() {
   created_.clear();
   deleted_.clear();
   forget_unused(r.at);
-  graph_is_stale_ = true;
-  must_publish_ = true;
+  outdated_.graph = true;
+  outdated_.state = true;
 
   const auto end = clock::now();
   const auto duration = end - time;
-  const auto pause = has_recursive_watches_ ? clock::duration{min_pause} : clock::duration{1s};
+  const auto pause = is_watching ? clock::duration{min_pause} : clock::duration{1s};
   next_inspection_ = end + std::max<clock::duration>(4 * duration, pause);
   if (all)
     next_full_inspection_ =
-        has_recursive_watches_
-            ? end + std::max<clock::duration>(full_inspection_interval, 50 * duration)
-            : next_inspection_;
+        is_watching ? end + std::max<clock::duration>(full_inspection_interval, 50 * duration)
+                    : next_inspection_;
 }
 
 // The server dates the nodes, and this machine dates the events. The smallest difference is that
@@ -117,7 +109,7 @@ void live_model::update(std::vector<recipe_info> found, const std::vector<std::s
     auto at = records_.find(k);
     if (at == records_.end()) {
       if (records_.size() >= max_records) {
-        omits_recipes_ = true;
+        tree_.omits_recipes = true;
         continue;
       }
       auto& totals = totals_[static_cast<std::size_t>(info.what)];
@@ -130,25 +122,19 @@ void live_model::update(std::vector<recipe_info> found, const std::vector<std::s
     changed_records_.insert(at->second->id());
     seen.insert(std::move(k));
   }
-  for (const auto& path : paths) {
-    const auto mark = [&](auto from) {
-      for (auto i = from; i != records_.end() && is_at_or_below(std::get<0>(i->first), path); ++i) {
-        if (seen.contains(i->first)) continue;
-        i->second->not_found(r);
-        changed_records_.insert(i->second->id());
-      }
-    };
-    if (path != "/") {
-      for (auto i = records_.lower_bound({path, {}, {}});
-           i != records_.end() && std::get<0>(i->first) == path; ++i) {
-        if (seen.contains(i->first)) continue;
-        i->second->not_found(r);
-        changed_records_.insert(i->second->id());
-      }
-      mark(records_.lower_bound({path + "/", {}, {}}));
-    } else {
-      mark(records_.begin());
+  // The paths with this prefix are adjacent in records_.
+  const auto mark_unseen = [&](const std::string& prefix, const auto& belongs) {
+    for (auto i = records_.lower_bound({prefix, {}, {}});
+         i != records_.end() && belongs(std::get<0>(i->first)); ++i) {
+      if (seen.contains(i->first)) continue;
+      i->second->not_found(r);
+      changed_records_.insert(i->second->id());
     }
+  };
+  for (const auto& path : paths) {
+    if (path != "/") mark_unseen(path, [&](const std::string& p) { return p == path; });
+    const auto below = path == "/" ? path : path + "/";
+    mark_unseen(below, [&](const std::string& p) { return p.starts_with(below); });
   }
 }
 
@@ -167,7 +153,7 @@ void live_model::forget_unused(moment at) {
 
 void live_model::update_graph() {
   const auto began = clock::now();
-  graph_is_stale_ = false;
+  outdated_.graph = false;
   inspection seen;
   for (const auto& [k, record] : records_)
     if (is_lock(record->info()) && !record->info().contenders.empty())
@@ -196,7 +182,7 @@ void live_model::update_graph() {
   possible_deadlocks_ = drawn.possible_deadlocks;
   if (!graph_ || *graph_ != drawn.json) {
     graph_ = share(std::move(drawn.json));
-    must_publish_ = true;
+    outdated_.state = true;
   }
   const auto end = clock::now();
   next_graph_ = end + std::max<clock::duration>(100ms, 10 * (end - began));
@@ -220,7 +206,7 @@ void live_model::update_server() {
   }
   if (server_ && *server_ == numbers) return;
   server_ = std::make_shared<const std::map<std::string, double>>(std::move(numbers));
-  must_publish_ = true;
+  outdated_.state = true;
 }
 
 }  // namespace conclave::web

@@ -19,19 +19,9 @@ constexpr std::size_t max_summary = 3;  // holders and waiters in the summary
 std::optional<layout> ordered_layout(const recipe_info& r) {
   if (r.what != kind::lock && r.what != kind::read_write_lock && r.what != kind::election)
     return {};
-  for (const auto& l : {layout::curator(), layout::kazoo(), layout::zookeeper(), layout::election(),
-                        layout::leader_latch()})
+  for (const auto& l : layout::known())
     if (l.name() == r.layout) return l;
   return {};
-}
-
-const char* role_name(layout::role r) {
-  switch (r) {
-    case layout::role::reader: return "reader";
-    case layout::role::writer: return "writer";
-    case layout::role::exclusive: break;
-  }
-  return "exclusive";
 }
 
 json::object summary_of(const contender_info& c, moment since) {
@@ -201,7 +191,7 @@ entry_list recipe_record::contender_entries() {
       json::object o{{"id", id}, {"node", c.node}, {"owner", c.owner}, {"since_us", since}};
       if (c.session_id != 0) o["session"] = session_text(c.session_id);
       if (c.holds) o["holds"] = true;
-      if (info_.what == kind::read_write_lock) o["role"] = role_name(c.role);
+      if (info_.what == kind::read_write_lock) o["role"] = to_string(c.role);
       if (c.asked_to_release) o["asked"] = true;
       if (!c.readable) o["unreadable"] = true;
       if (const auto* const h = c.holds ? log_.find(c.node) : nullptr) {

@@ -422,5 +422,17 @@ TEST(inspected_names, are_those_of_recipes) {
             (std::vector<std::string>{"/a", "/", "/a.conclave", "/a-__lock__"}));
 }
 
+TEST(inspected_names, show_the_recipe_of_a_node) {
+  for (const auto* node :
+       {"/a/b/lock-0000000001", "/a/b/mylock-0000000001", "/a/b/lock--2147483648", "/a/b/locks",
+        "/a/b/locks/lock-0000000001", "/a/b/leases/lease-0000000001", "/a/b/qn-0000000001",
+        "/a/b/entries/entry-100-0000000001", "/a/b/taken/entry-100-0000000001", "/a/b.conclave",
+        "/a/b.conclave/consumers/x-0000000001", "/a/b-__lock__/0123__lock__0000000001"})
+    EXPECT_EQ(recipe_path_of(node), "/a/b") << node;
+  EXPECT_EQ(recipe_path_of("/lock-0000000001"), "/");
+  for (const auto* node : {"/", "/a", "/a/b", "/a/b/0123456789abcdef"})
+    EXPECT_EQ(recipe_path_of(node), node);
+}
+
 }  // namespace
 }  // namespace conclave::testing

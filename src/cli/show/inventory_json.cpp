@@ -4,15 +4,6 @@
 namespace conclave::cli {
 namespace {
 
-const char* role_name(layout::role r) {
-  switch (r) {
-    case layout::role::reader: return "reader";
-    case layout::role::writer: return "writer";
-    case layout::role::exclusive: break;
-  }
-  return "exclusive";
-}
-
 // A semaphore waiter has only the token of its wait queue node, not that of a permit.
 bool has_token(const recipe_info& r, const contender_info& who) {
   return who.holds || r.what != recipe_info::kind::semaphore;
@@ -28,7 +19,7 @@ json::object of(const recipe_info& r, const contender_info& who) {
   if (who.asked_to_release) o["asked_to_release"] = true;
   if (has_token(r, who)) add_number(o, "fencing_token", who.fencing_token);
   add_contender(o, who);
-  if (r.what == recipe_info::kind::read_write_lock) o["role"] = role_name(who.role);
+  if (r.what == recipe_info::kind::read_write_lock) o["role"] = to_string(who.role);
   return o;
 }
 

@@ -157,6 +157,23 @@ bool is_recipe_node(std::string_view name) {
          client_impl::recipe_of_sibling(name, client_impl::queue_sibling_suffix);
 }
 
+std::string recipe_path_of(const std::string& path) {
+  // The node may be at or below a sibling node of a queue or of kazoo's semaphore.
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const auto part = std::string_view{path}.substr(0, end);
+    for (const auto suffix :
+         {client_impl::queue_sibling_suffix, client_impl::semaphore_sibling_suffix})
+      if (auto recipe = client_impl::recipe_of_sibling(part, suffix)) return *std::move(recipe);
+    if (end == std::string::npos) break;
+  }
+  const auto name = client_impl::last_name(path);
+  const bool is_node_of_recipe = is_recipe_node(name) || client_impl::is_sequential(name);
+  const auto parent = is_node_of_recipe ? client_impl::parent_path(path) : path;
+  return client_impl::is_folder_of_recipe(client_impl::last_name(parent))
+             ? client_impl::parent_path(parent)
+             : parent;
+}
+
 std::optional<std::size_t> recorded_permits(const get_result& semaphore) {
   return recipes::parse_parent_record(semaphore.data, semaphore.stat).permits;
 }

@@ -1,6 +1,10 @@
 #include "client/inspect/names.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "recipes/semaphore_names.hpp"
+#include "recipes/sequence_number.hpp"
 
 namespace conclave::client_impl {
 
@@ -18,6 +22,17 @@ bool is_queue_item(std::string_view name) {
   static const recipes::queue_names plain{{}, queue_layout::zookeeper};
   static const recipes::queue_names entries{{}, queue_layout::kazoo};
   return plain.parse(name) || entries.parse(name);
+}
+
+bool is_sequential(std::string_view name) {
+  const auto readings = recipes::split_sequence_number(name);
+  return std::any_of(readings.begin(), readings.end(), [](const auto& r) { return r.has_value(); });
+}
+
+bool is_folder_of_recipe(std::string_view name) {
+  static const recipes::queue_names locking{{}, queue_layout::kazoo_locking};
+  return name == recipes::locks_folder || name == recipes::leases_folder ||
+         name == last_name(locking.items()) || name == last_name(locking.claims());
 }
 
 recipes::queue_names names_of_queue(const std::string& path, queue_layout l) {

@@ -30,6 +30,12 @@ class known_layouts {
 // Returns true if this is the name of a queue's item, in any layout.
 bool is_queue_item(std::string_view name);
 
+// Returns true if the server may have appended a sequence number to this name.
+bool is_sequential(std::string_view name);
+
+// Returns true for the folders in which semaphores and kazoo's LockingQueue keep their nodes.
+bool is_folder_of_recipe(std::string_view name);
+
 // The suffixes of the sibling nodes of a recipe's path. These nodes contain the wait queues and
 // counters of a queue, or the wait queue of kazoo's semaphore.
 inline constexpr std::string_view queue_sibling_suffix = recipes::queue_names::internal_suffix;

@@ -6,7 +6,7 @@ const W = 190, H = 46;            // size of a node
 const DX = 270, DY = 74;          // distance between nodes of a layer, and between layers
 
 const clip = (text, n) => text.length > n ? `${text.slice(0, n - 1)}…` : text;
-// The end of a path tells locks apart.
+// Paths differ most at their end.
 const clipPath = (text, n) => text.length > n ? `…${text.slice(1 - n)}` : text;
 
 export class GraphView {

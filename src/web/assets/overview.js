@@ -173,7 +173,7 @@ export class Overview {
   }
 }
 
-// The part of a path that tells locks apart is its end.
+// Paths differ most at their end.
 export function pathParts(path) {
   const text = visible(path);
   const slash = text.lastIndexOf('/');
