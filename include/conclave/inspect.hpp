@@ -201,6 +201,8 @@ bool is_recipe_node(std::string_view name);
 // Returns the path of the recipe to which this node belongs, as far as the names show it. Returns
 // the path itself if they do not.
 std::string recipe_path_of(const std::string& path);
+// Returns true if kazoo's LockingQueue stores its items in a child of its path with this name.
+bool is_items_folder(std::string_view name);
 
 // Returns the number of permits that is recorded at the path of a semaphore, or nullopt if none is
 // recorded.

@@ -180,8 +180,7 @@ void live_model::apply(const timed_event& e) {
   };
   const auto parent = parent_path(path);
   report(parent, false);
-  // The items of kazoo's LockingQueue are in a child of its path.
-  if (const auto recipe = recipe_path_of(path); recipe != parent) report(recipe, true);
+  if (is_items_folder(last_name(parent))) report(parent_path(parent), true);
   changed_paths_.insert(changed_recipe(path));
 }
 

@@ -432,6 +432,9 @@ TEST(inspected_names, show_the_recipe_of_a_node) {
   EXPECT_EQ(recipe_path_of("/lock-0000000001"), "/");
   for (const auto* node : {"/", "/a", "/a/b", "/a/b/0123456789abcdef"})
     EXPECT_EQ(recipe_path_of(node), node);
+  EXPECT_TRUE(is_items_folder("entries"));
+  for (const auto* name : {"taken", "locks", "a.conclave", ""})
+    EXPECT_FALSE(is_items_folder(name)) << name;
 }
 
 }  // namespace

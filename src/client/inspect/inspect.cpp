@@ -174,6 +174,11 @@ std::string recipe_path_of(const std::string& path) {
              : parent;
 }
 
+bool is_items_folder(std::string_view name) {
+  static const auto items = client_impl::names_of_queue({}, queue_layout::kazoo_locking).items();
+  return name == client_impl::last_name(items);
+}
+
 std::optional<std::size_t> recorded_permits(const get_result& semaphore) {
   return recipes::parse_parent_record(semaphore.data, semaphore.stat).permits;
 }
