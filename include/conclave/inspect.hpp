@@ -14,8 +14,9 @@
 // Use these functions to show the state to people, not to make decisions in a program. Nodes change
 // while they are read, so two entries may reflect different moments.
 //
-// These functions block. They throw the same errors as the client's blocking calls. A node that is
-// deleted during the call is omitted. A node that cannot be read is listed as unreadable.
+// The functions that have a client as a parameter block, and throw the same errors as the client's
+// blocking calls. A node that is deleted during the call is omitted. A node that cannot be read is
+// listed as unreadable.
 #pragma once
 
 #include <chrono>
@@ -40,10 +41,13 @@ struct cache_access;  // gives inspect() access to a cache
 
 // --- recipes in use
 
-// Counts the items, producers and consumers of a queue. Queue objects of one client with the same
-// path and options count as one consumer. A consumer is counted in `consumers` from the first item
-// that it finds. Before that, it is counted only in `waiting`, while it waits. The last three
-// members count only objects of the class conclave::queue, not clients of other libraries.
+// Counts the items, producers and consumers of a queue.
+//
+// `producers`, `consumers` and `waiting` count only objects of the class conclave::queue, not
+// clients of other libraries. Queue objects of one client with the same path and options count as
+// one consumer, but each of them counts as a producer. A consumer counts in `consumers` from the
+// first item that it finds until its queue object is destroyed. While it waits, it counts in
+// `waiting`, whether it counts in `consumers` or not.
 struct queue_counts {
   std::size_t items = 0;      // items in the queue, including claimed ones
   std::size_t claimed = 0;    // items that a consumer has claimed
@@ -62,7 +66,8 @@ struct recipe_info {
   std::string path;
   kind what = kind::lock;
   // The name of the layout: layout::name(), to_string(queue_layout), or "named" for a named_mutex.
-  // A contender of an unknown layout has its prefix as its layout. Empty for an unused path.
+  // If the layout is unknown, this is the name of the contenders' nodes without the sequence
+  // number. Empty for an unused path.
   std::string layout;
   // The holders, followed by the waiters in the order of the wait queue. For a queue, these are the
   // claims.
@@ -89,9 +94,13 @@ struct inspection {
   std::vector<unreadable_node> unreadable;
 };
 
-// Keeps the nodes of contenders between calls of inspect(). Each call then reads only the
+// Stores the contenders that inspect() has read, for its next calls. Each call then reads only the
 // contenders that are new or have changed. A lock with 10,000 waiters costs one list of names and a
 // few reads.
+//
+// Watches report which contenders have changed. Set them before the first call of inspect(). If
+// they end (watch_event::kind::session_ended, watch_lost), set them again and then call clear(). If
+// add_watch() fails, do not use a cache. Servers before ZooKeeper 3.6 have no recursive watches.
 //
 //   const auto cache = std::make_shared<conclave::inspection_cache>();
 //   for (const auto& path : conclave::inspected_paths(paths))
@@ -99,7 +108,9 @@ struct inspection {
 //                  [cache](const conclave::watch_event& e) { cache->on_event(e); });
 //
 // A cache belongs to one client and must receive every event of these watches. The members may be
-// called from any thread. Only one call of inspect() at a time may use the cache.
+// called from any thread. Only one call of inspect() at a time may use the cache. A contender with
+// more than 4 KiB of data is not stored. When the cache has more than 200,000 contenders, the next
+// call of inspect() clears it.
 class inspection_cache {
  public:
   inspection_cache();
@@ -107,10 +118,12 @@ class inspection_cache {
   inspection_cache(const inspection_cache&) = delete;
   inspection_cache& operator=(const inspection_cache&) = delete;
 
-  // Removes the node of the event. If events may be missing, removes all nodes.
+  // Removes the node of the event from the cache, so that the next inspect() reads it again. If the
+  // event shows that others may be missing, clears the cache.
   void on_event(const watch_event& e);
   void clear();
-  // Returns the number of contenders that inspect() has read from the server.
+  // Returns how many contenders inspect() has read from the server since the cache was created. A
+  // contender counts each time it is read.
   std::uint64_t reads() const;
 
   struct state;
@@ -129,22 +142,26 @@ struct inspect_options {
   std::shared_ptr<inspection_cache> cache;
 };
 
-// Contenders of different layouts on one path do not exclude each other, so inspect() returns a
-// separate recipe_info for each layout.
+// Contenders of different layouts on one path do not exclude each other (layout.hpp), so inspect()
+// returns a separate recipe_info for each layout.
 inspection inspect(client& c, const std::vector<std::string>& paths,
                    const inspect_options& options = {});
 
-// All paths that inspect() starts from: the given paths, and the sibling nodes that queues
-// (PATH.conclave) and semaphores (PATH-__lock__) may have. Recursive watches on all these paths
-// report every change that affects the result.
+// Returns all paths that inspect() starts from: the given paths, and for each of them the sibling
+// nodes that a queue (PATH.conclave) or a semaphore of kazoo (PATH-__lock__) would have. Recursive
+// watches on all these paths report every change that affects the result.
 std::vector<std::string> inspected_paths(const std::vector<std::string>& paths);
 
 // --- nodes left behind
 
-// A node that find_unused() has found. `folder` means that nothing shows which recipe used the
-// node.
+// A node that find_unused() has found.
 struct unused_node {
-  enum class kind { lock, semaphore, queue, folder };
+  enum class kind {
+    lock,       // the path of a lock or election: it has data that this library has written
+    semaphore,  // the path of a semaphore, or one of its two children `locks` and `leases`
+    queue,      // the path of a queue, its sibling node, or a child of the sibling node
+    folder      // nothing shows which recipe used the node
+  };
   std::string path;
   kind what = kind::folder;
   std::int32_t version = 0;  // of the data
@@ -168,13 +185,21 @@ struct unused_nodes {
 // - It has no children now, or only unused ones.
 // - It has no data, or only data that this library has written into the path of a lock or
 //   semaphore.
-// - It was created, and its data was last changed, at or before the time `before`.
+// - It was created, and its data was last changed, at or before the time `before`, by the server's
+//   clock. Creations and deletions of its children do not change this time.
 // So an empty node of another program also counts as unused if it once had children. Therefore pass
 // only paths that recipes use.
 //
+// Choose a time well before now, for example an hour ago (the default of `conclave gc`), so that
+// the difference between the two clocks does not matter. The node of a lock that was released a
+// moment ago can be older than that. It is then returned, too. Removing it does no harm to programs
+// that use Conclave, because they create missing nodes again. kazoo's Lock and Queue objects create
+// them only at their start.
+//
 // The function never returns these nodes: ephemeral nodes, / and /conclave, /zookeeper and
-// everything below it, and folders that kazoo creates once and needs later. It does not return a
-// queue's path while the queue's sibling node is in use.
+// everything below it, and the children `entries` and `taken` of a path that has both. (kazoo's
+// LockingQueue creates these two only at its start.) It does not return a queue's path while the
+// queue's sibling node is in use.
 unused_nodes find_unused(client& c, const std::vector<std::string>& paths,
                          std::chrono::system_clock::time_point before);
 
@@ -182,41 +207,45 @@ unused_nodes find_unused(client& c, const std::vector<std::string>& paths,
 // - removed: the node no longer exists. This call, another client or the server has removed it.
 // - in_use: the node was kept, because it has children (errc::not_empty) or because its data was
 //   changed (errc::bad_version).
-// - refused: the node was kept, because the server refused the removal for a different reason, for
-//   example errc::no_auth.
+// - refused: the node was kept, because the client is not permitted to remove it (errc::no_auth).
 // `ec` is the server's error. It is set for in_use and refused.
 struct removal {
   enum class outcome { removed, in_use, refused } what = outcome::removed;
   error_code ec;
 };
 // Removes unused nodes. Returns one result for each node, in the same order. A node that is in use
-// again is kept.
+// again is kept. If the call throws, for example because the connection is lost, it may already
+// have removed some of the nodes. Call find_unused() again to find the others.
 std::vector<removal> remove_unused(client& c, const std::vector<unused_node>& nodes);
 
 // --- single nodes
 
-// Returns true if recipes give names of this form to their own nodes: contenders, permits, items,
-// and the sibling node of a queue. `name` is the last part of a path.
+// Returns true if this is the name of a contender (in a layout that Conclave knows), of a permit,
+// of a queue item or of the sibling node of a queue. `name` is the last part of a path.
 bool is_recipe_node(std::string_view name);
-// Returns the path of the recipe to which this node belongs, as far as the names show it. Returns
-// the path itself if they do not.
+// Returns the path of the recipe to which this node belongs, as far as the names in `path` show it.
+// If they show nothing, returns `path` itself. So the path of a recipe is returned unchanged,
+// unless its name looks like that of a recipe's own node.
 std::string recipe_path_of(const std::string& path);
 // Returns true if kazoo's LockingQueue stores its items in a child of its path with this name.
 bool is_items_folder(std::string_view name);
 
-// Returns the number of permits that is recorded at the path of a semaphore, or nullopt if none is
-// recorded.
+// Returns the number of permits that is recorded in the data of a semaphore's path, or nullopt if
+// none is recorded. `semaphore` is the result of client::get() for that path.
 std::optional<std::size_t> recorded_permits(const get_result& semaphore);
 
-// Determines the layout of the queue at this path, as inspect() does. Returns kazoo_locking if the
-// path has a child `entries` with items of that layout and nothing else. Otherwise returns the
-// layout of the path's own items. If there are items of the zookeeper layout and of the kazoo
-// layout, returns zookeeper. If there are no items, returns kazoo_locking for an empty child
-// `entries`, and otherwise nullopt.
+// Determines the layout of the queue at this path. Returns the first of these that applies:
+// - kazoo_locking if the path has a child `entries` that has children, and all of them are items of
+//   that layout
+// - zookeeper if a child of the path is an item of that layout
+// - kazoo if a child of the path is an item of that layout
+// - kazoo_locking if the path has an empty child `entries`
+// - nullopt
 std::optional<queue_layout> find_queue_layout(client& c, const std::string& path);
 
-// Returns the claimed items of a queue. The last part of contender_info::node is the name of the
-// item.
+// Returns the claims of a queue with this layout, one for each claimed item. The last part of
+// contender_info::node is the name of the item. `holds` is true, `owner` describes the consumer,
+// and `since` is the time of the claim. The role has no meaning.
 std::vector<contender_info> queue_claims(client& c, const std::string& path, queue_layout names);
 
 }  // namespace conclave
