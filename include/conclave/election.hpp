@@ -46,8 +46,8 @@
 
 namespace conclave {
 
-// Callbacks run on the I/O thread or on the thread whose call caused them. The library holds none
-// of its internal locks while a callback runs. Callbacks must not block and must not throw.
+// Callbacks run on the I/O thread or on a thread that calls into this library. The library holds
+// none of its internal mutexes while a callback runs. Callbacks must not block and must not throw.
 struct election_options {
   election_options() = default;
 
@@ -63,7 +63,7 @@ struct election_options {
   std::function<void(const election_event&)> on_event;
 
   // on_suspended runs when the connection is lost while this candidate leads. on_restored runs when
-  // the session has reconnected in time. See hold.hpp.
+  // the client has reconnected and verified the leader's node. See hold.hpp.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
   // on_lost runs when the leadership is lost. `why` is the reason. See hold::lost() and
@@ -142,8 +142,9 @@ class election {
   template <class F>
   bool run_as_leader(F&& f, requeue again = requeue::no, std::stop_token stop = {});
 
-  // --- The current leadership, or the last one. See hold.hpp. If several threads campaign with
-  // this object, it may be the leadership of another thread.
+  // --- the current leadership, or the last one (hold.hpp)
+  //
+  // If several threads campaign with this object, it may be the leadership of another thread.
 
   conclave::hold hold() const;
   bool held() const { return hold().held(); }
@@ -201,9 +202,9 @@ bool election::run_as_leader(F&& f, requeue again, std::stop_token stop) {
   }
 }
 
-// Reports the leader to a program that is not a candidate: the current leader first, then every
-// change. If changes happen faster than they can be read, intermediate ones may be skipped, but the
-// last one is always reported.
+// Reports the leader to a program that is not a candidate: first the current leader, then changes
+// of the leader. If the leader changes several times in a short time, some of the changes may not
+// be reported, but the last one always is.
 //
 // Nodes of a different layout are ignored, even if the path has no other nodes. (In that case
 // election::leader() throws errc::layout_mismatch.) Nothing is reported while there is no

@@ -5,12 +5,12 @@
 // Ownership: the lock object owns the lock, not a thread. Any thread or coroutine may unlock it. If
 // the object is already locked, lock() waits, even on the thread that locked it. (recursive_mutex
 // allows recursive locking.) Several threads may use one object. They acquire the lock in the order
-// of their calls, except while a lock is kept (lock_options::keep_for). Only one of them has
-// a node in the server's wait queue at any time.
+// of their calls, except while a lock is kept (lock_options::keep_for). Only one of them has a node
+// in the server's wait queue at any time.
 //
 // Order: contenders acquire the lock in the order in which the server created their nodes. This
-// includes contenders of other libraries. A waiter keeps its position when the connection is
-// lost. If the session expires, the waiter queues again at the end.
+// includes contenders of other libraries. A waiter keeps its position when the connection is lost.
+// If the session expires, the waiter queues again at the end.
 //
 // Loss: a session holds the lock, and sessions can expire. hold() reports the loss, see hold.hpp. A
 // lost lock must still be unlocked, so that other callers of the same object can acquire it.

@@ -14,8 +14,7 @@
 //
 // Any client that may delete children of the parent can delete the lock's node. Conclave creates
 // missing parents with client_options::default_acl. If that is empty, the parents are open to
-// everybody. Create
-// the parent yourself if it needs a different ACL.
+// everybody. Create the parent yourself if it needs a different ACL.
 //
 // A persistent node with the same name blocks the lock until somebody removes it.
 //

@@ -286,8 +286,8 @@ class queue {
     return detail::initiate<std::optional<queue_item>>(
         state_, &detail::start_pop, std::forward<Token>(token), detail::no_deadline);
   }
-  // Completes without an item if no item arrives in time. With a duration of zero or less,
-  // behaves like try_pop().
+  // Completes without an item if no item arrives in time. With a duration of zero or less, behaves
+  // like try_pop().
   template <class Rep, class Period, class Token>
   auto async_pop_for(const std::chrono::duration<Rep, Period>& d, Token&& token) {
     return detail::initiate<std::optional<queue_item>>(

@@ -18,8 +18,8 @@
 //
 // Ownership: the object owns its permits, and any thread may release one. release() prefers a
 // permit that the calling thread acquired by a blocking call, then a permit of an async_ call, then
-// any other permit. Within each group, lost permits come first, and older permits come
-// before newer ones.
+// any other permit. Within each group, lost permits come first, and older permits come before newer
+// ones.
 //
 // permits_in_use(zk, PATH) lists the permits (contenders.hpp).
 //

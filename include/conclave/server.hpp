@@ -1,5 +1,5 @@
-// A ZooKeeper-compatible server inside the program, for one machine. Use it in tests, and
-// in programs that need locks without a separate installation.
+// A ZooKeeper-compatible server inside the program, for one machine. Use it in tests, and in
+// programs that need locks without a separate installation.
 //
 //   conclave::server server;                 // in memory, on a free port
 //   conclave::client zk{server.connect_string()};

@@ -12,9 +12,8 @@
 // A holder is blocked by a wait if the same task holds the one lock and waits for the other. The
 // nodes show this with different reliability:
 // - Certain: the waiter's node names the lock that its task holds (wait_info). Nodes of this
-// library
-//   do so for blocking calls and for commands that `conclave lock` runs directly. The nodes of a
-//   multi_mutex that waits are one task, too.
+//   library do so for blocking calls and for commands that `conclave lock` runs directly. All nodes
+//   of a waiting multi_mutex belong to one task, too.
 // - Possible: holder and waiter have the same session, and nothing shows whether they are the same
 //   task. This is so for other libraries and for asynchronous calls without
 //   lock_options::held_while_waiting. A session may have many threads, so such a cycle may resolve

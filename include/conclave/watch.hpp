@@ -1,9 +1,9 @@
 // Watches notify a program when nodes change.
 //
-// The reads get, exists and children set a one-shot watch. add_watch() sets a persistent watch,
-// which lasts until it is removed. Watch events arrive on the I/O thread in the order of the
-// changes, and before any reply that shows the change. Watches end with the session. The last event
-// of a watch reports this, unless the program itself closed the client.
+// The reads get, exists and children set a one-shot watch if a watcher is passed. add_watch() sets
+// a persistent watch, which lasts until it is removed. Watch events arrive on the I/O thread in the
+// order of the changes, and before any reply that shows the change. Watches end with the session.
+// The last event of a watch reports this, unless the program itself closed the client.
 //
 // Watches survive a reconnect. One-shot watches then deliver the events that they missed. The
 // server does not deliver missed events of persistent watches, so their watchers receive
@@ -43,8 +43,8 @@ const char* to_string(watch_event::kind k) noexcept;
 // A callback with an identity. Copies compare equal, so remove_watch() can find the watcher. A
 // watcher that is set several times on one path is called once per change.
 //
-// In a coroutine, give the watcher a name before the co_await expression that uses it. g++ 12
-// destroys temporaries in such expressions twice.
+// In a coroutine, store the watcher in a named variable before the co_await expression that uses
+// it. g++ 12 destroys temporaries in such expressions twice.
 class watcher {
  public:
   using callback = std::function<void(const watch_event&)>;
