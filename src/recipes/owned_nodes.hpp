@@ -5,9 +5,9 @@
 // If a reply is lost, the outcome of a creation or removal is unknown. To resolve the outcome, the
 // contender sends a sync and then reads, all on one connection.
 //
-// If a path is deleted by hand and created again, another contender's node can get the same name
-// as one of these nodes. So a contender removes a node only on a connection on which it has created
-// or verified that node. On a new connection, it verifies the node first.
+// If a path is deleted by hand and created again, another contender's node can get the same name as
+// one of these nodes. So a contender removes a node only on a connection on which it has created or
+// verified that node. On a new connection, it verifies the node first.
 //
 // All members must be called inside a session_context::scope.
 #pragma once
@@ -139,8 +139,8 @@ class owned_nodes {
   };
   // Continues until the server has confirmed the removal or the session has ended. Cannot fail.
   task<removal_result> remove(removal_plan& plan);
-  // Must be called if the nodes were removed other than by remove(), for example by the
-  // transaction of the next contender.
+  // Must be called if the nodes were removed other than by remove(), for example by the transaction
+  // of the next contender.
   void removed() noexcept { exist_ = false; }
   // Must be called if none of the nodes exists now, or if the session has ended.
   void forget();

@@ -66,16 +66,16 @@ class session_clock {
     std::int64_t id = 0;  // 0 if there is no session
     bool connected = true;
     // Why no other session will follow: the client was closed, its credentials were refused, or its
-    // session expired and client_options::renew_expired is false. Not set while another session
-    // may follow.
+    // session expired and client_options::renew_expired is false. Not set while another session may
+    // follow.
     error_code end_reason;
     time_point deadline;  // see client::session_deadline(); has passed if `end_reason` is set
   };
   virtual session_view session() const = 0;
   virtual time_point now() const = 0;
-  // Returns a time that is not later than session().deadline, and takes no mutex. Once
-  // the session has ended, this time has passed. No later session changes it to a later time before
-  // the recipes have been notified of that end.
+  // Returns a time that is not later than session().deadline, and takes no mutex. Once the session
+  // has ended, this time has passed. No later session changes it to a later time before the recipes
+  // have been notified of that end.
   virtual time_point early_deadline() const { return session().deadline; }
   // The time since an arbitrary start, to measure durations. It costs much less than now(), but it
   // lags by some milliseconds and does not advance while the machine is suspended.

@@ -72,9 +72,9 @@ class machine {
   void cancel(std::uint64_t id);
 
   // Removes the watcher from the client's own watches, or all watchers of the program if `w` is
-  // empty. Returns true if the server's watch must be
-  // removed, too. The caller must then submit a remove_watches operation before any other
-  // operation. Sets ec to errc::no_watcher if there is no such watch.
+  // empty. Returns true if the server's watch must be removed, too. The caller must then submit a
+  // remove_watches operation before any other operation. Sets ec to errc::no_watcher if there is no
+  // such watch.
   bool forget_watch(watch_kind kind, std::string_view path, const watcher& w, error_code& ec);
 
   // Closes the session. The server answers all earlier requests first.

@@ -86,8 +86,8 @@ void live_model::inspect_changed() {
                     : next_inspection_;
 }
 
-// The server dates the nodes, and this machine dates the events. The smallest difference is that
-// of the clocks plus the time of the fastest event.
+// The server dates the nodes, and this machine dates the events. The smallest difference is that of
+// the clocks plus the time of the fastest event.
 void live_model::learn_clock_offset(const std::vector<recipe_info>& found) {
   constexpr moment ignored = 50'000;  // the clocks of one machine agree
   for (const auto& r : found)

@@ -36,8 +36,8 @@ class giving_up : public with_and_without_tickets {
     proxy.heal();
   }
   // Closes every connection after the n-th request or reply and gives up, for n = 1, 2, ... until
-  // no fault happens. attempt(wait_for_disconnect) must call wait_for_disconnect(), give
-  // up, and return whether it holds the lock.
+  // no fault happens. attempt(wait_for_disconnect) must call wait_for_disconnect(), give up, and
+  // return whether it holds the lock.
   template <class Attempt>
   void at_every_frame(bool answers, Attempt attempt);
   // Checks that no node is left and the lock can be acquired.

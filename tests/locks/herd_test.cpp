@@ -115,8 +115,7 @@ TEST_P(herd, a_release_costs_the_same_with_2_50_and_500_waiters) {
     EXPECT_LE(each.requests, 4u);
     EXPECT_EQ(each.requests, costs[0].requests);
     EXPECT_EQ(each.answers - each.events, costs[0].answers - costs[0].events);
-    // Without tickets, the woken waiter lists the wait queue. Numbers in the record vary in
-    // length.
+    // Without tickets, the woken waiter lists the wait queue. Numbers in the record vary in length.
     if (GetParam()) {
       EXPECT_NEAR(static_cast<double>(each.bytes), static_cast<double>(costs[0].bytes), 100);
     }

@@ -17,8 +17,7 @@ struct listed_contender {
   std::int32_t number = 0;  // the sequence number
   // `present` means that the contender is in the wait queue. `present_if_conclave_node` means that
   // the contender is in the wait queue only if the data of its node shows that Conclave created the
-  // node. `absent`
-  // means that it is not in the wait queue.
+  // node. `absent` means that it is not in the wait queue.
   enum class presence { present, present_if_conclave_node, absent } state = presence::present;
 };
 

@@ -37,9 +37,9 @@ class wait_by_listing : public wait_strategy {
     deletion meaning = deletion::proves_nothing;
   };
 
-  // Lists the wait queue and waits until the blocker's node is deleted. Repeats both
-  // steps until there is no blocker. If the request does not wait, fails with errc::lock_busy
-  // instead of waiting.
+  // Lists the wait queue and waits until the blocker's node is deleted. Repeats both steps until
+  // there is no blocker. If the request does not wait, fails with errc::lock_busy instead of
+  // waiting.
   task<error_code> list_and_wait();
   // What the contender knows after the deletion of an awaited node.
   struct deletion_result {

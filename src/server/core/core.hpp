@@ -140,8 +140,8 @@ class core {
   bool is_process_bound(connection_id id) const;
   // Returns true if the session exists and its client is not connected.
   bool awaits_reconnect(std::int64_t session);
-  // Frees memory that was needed only during a burst of requests. Call between turns, when
-  // there is little to do: this takes a few milliseconds if much is unused.
+  // Frees memory that was needed only during a burst of requests. Call between turns, when there is
+  // little to do: this takes a few milliseconds if much is unused.
   void shrink();
   // Returns the time by which the owner must run the next turn, even without input.
   time_point next_deadline() const;

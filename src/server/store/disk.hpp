@@ -53,8 +53,8 @@ class disk {
   // Revokes access for all other users if the server runs as the file's owner or as root.
   virtual void make_private(const path& file) = 0;
   virtual void sync(const path& file) = 0;  // syncs the content, not the directory entry
-  // Renames the file durably. Throws if `to` exists, and leaves it unchanged. On any other
-  // failure, throws, and `to` does not exist afterwards.
+  // Renames the file durably. Throws if `to` exists, and leaves it unchanged. On any other failure,
+  // throws, and `to` does not exist afterwards.
   virtual void rename(const path& from, const path& to) = 0;
   virtual void remove(const path& file) noexcept = 0;  // ignores errors
 };

@@ -68,8 +68,8 @@ TEST(ensemble_model, hand_offs_cost_the_same_with_many_waiters) {
             2 * (few.servers[0].bytes_sent + few.servers[1].bytes_sent));
 }
 
-// The clients of the lagging server are granted the lock later. The others are not affected while
-// a majority is fast.
+// The clients of the lagging server are granted the lock later. The others are not affected while a
+// majority is fast.
 TEST(ensemble_model, a_lagging_follower_delays_only_its_clients) {
   auto lagging = round_numbers();
   lagging.lag = 50ms;

@@ -119,8 +119,7 @@ class ephemeral_node_run {
         created_.path, on_event, [this](error_code ec, std::optional<node_stat> s) {
           if (!ec && (!s || s->czxid != created_.stat.czxid))
             loop_.post([this] { end_as_lost("another client has removed it"); });
-          // Other errors concern the session, which reports its end
-          // itself.
+          // Other errors concern the session, which reports its end itself.
         });
   }
 
