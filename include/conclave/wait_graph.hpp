@@ -4,7 +4,7 @@
 //     std::cout << (d.certain ? "deadlock: " : "possible deadlock: ") << explain(d) << "\n";
 //
 // A waiter waits for other contenders of the same lock:
-// - The waiter of a mutex and a writer wait for all contenders ahead.
+// - A waiter of a mutex, or a writer, waits for all contenders ahead.
 // - A reader waits for all writers and mutexes ahead.
 // - The waiter of a semaphore waits for all waiters ahead, and then for any holders of permits,
 //   until fewer permits are in use than there are.
@@ -26,9 +26,9 @@
 // thread while the first one waits. A process in which this has happened once reports all its locks
 // as possible from then on.
 //
-// These deadlocks are not found, because nodes do not show the waits: waits for a named_mutex, and
-// callers that wait for another caller of the same lock object. Elections and queues are not part
-// of the graph, because candidates and consumers usually wait beside their other work.
+// No node shows a wait for a named_mutex, nor a wait for another caller of the same lock object. So
+// deadlocks with such waits are not found. Elections and queues are not part of the graph, because
+// candidates and consumers usually wait beside their other work.
 #pragma once
 
 #include <compare>

@@ -89,7 +89,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   bool certainly_holds() const;
   // Returns true if the lock was free when the contender arrived.
   bool granted_at_once() const;
-  // Starts to report other contenders; see recall_watch.
+  // Starts to check whether other contenders exist, and reports them; see recall_watch.
   void watch_for_others() { recall_.start(); }
   recall_watch::state others() const noexcept { return recall_.current(); }
   // Turns a writer into a reader. No other writer is granted the lock in between. `completed` is
@@ -148,8 +148,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   phase phase_ = phase::creating;
   bool was_granted_ = false;
   bool was_lost_ = false;
-  // The state of a release that the next contender sends in the transaction that creates its own
-  // node.
+  // The state of this contender's release, if the next contender may send it (release_with_next()).
   enum class release_by_next { no, offered, sent, confirmed, outcome_unknown };
   release_by_next release_by_next_ = release_by_next::no;
   std::shared_ptr<contender> previous_;  // the contender that this one releases

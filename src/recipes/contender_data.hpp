@@ -21,8 +21,9 @@ std::string format_contender_data(std::string_view owner, std::string_view id,
 // Formats the line that starts with "holds". Its words are:
 // - HEX: the id of a lock that the task holds. HEX? is a lock that the task may hold.
 // - others: the task may hold other locks of the session
-// - limited: the wait can end without a grant
-// - permits=N: for a semaphore
+// - limited: the wait can end without a grant: it has a time limit, or can be stopped
+// - permits=N: the number of permits that the semaphore must have
+//
 // Ids that are not valid, or too many ids, are replaced by `others`.
 std::string format_wait(const wait_info& w);
 // The greatest number of ids in the line.
@@ -42,9 +43,9 @@ contender_data parse_contender_data(std::string_view data);
 // Sets the members of a contender_info that come from the contender's node.
 void set_node_info(contender_info& info, std::string_view data, const node_stat& stat);
 
-// Returns `data` with a request to release the lock added. If the data contains an id, the request
-// is appended as "\n__REVOKE__". Other libraries compare the whole data with "__REVOKE__", so in
-// their nodes the request replaces the data.
+// Adds a request to release the lock to `data`, and returns the result. If the data contains an id,
+// the request is appended as "\n__REVOKE__". Other libraries compare the whole data with
+// "__REVOKE__", so in their nodes the request replaces the data.
 std::string ask_to_release(std::string_view data);
 
 }  // namespace conclave::recipes

@@ -38,7 +38,7 @@ class hold_monitor final : public deadline_listener {
   error_code why_deleted() const;
   // The nodes of a hold are watched once the hold has lasted for the time short_hold. Returns true
   // if twice that time has passed and a node still has no watch. This means that the process was
-  // stopped. Its nodes may have been deleted in the meantime.
+  // stopped. The nodes of the hold may have been deleted in the meantime.
   bool watches_too_late() const;
   // Reads and watches a node of the hold. If the node contains a request to release the lock,
   // reports that request.

@@ -100,7 +100,7 @@ class hold_state {
   std::stop_source lost_;
 };
 
-// Returns the error for a call that needs this hold, although the hold is lost.
+// Returns the error for a call that needs this hold after the hold was lost.
 inline error_code refusal_of(const hold_state& lost) {
   return lost.why_lost() == errc::closed ? errc::closed : errc::lock_lost;
 }

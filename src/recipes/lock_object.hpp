@@ -1,7 +1,7 @@
-// One lock object of a program, and its callers. A caller that wants an exclusive lock waits
-// locally, without a contender on the server, while another such caller of the same object holds
-// the lock or waits for it. Callers that want a shared lock or a permit never wait locally. Each
-// caller that does not wait locally has a contender on the server.
+// One lock object of a program, and its callers. At most one caller of the object holds an
+// exclusive lock or waits for it on the server. The other callers that want an exclusive lock wait
+// locally, without a contender. Callers that want a shared lock or a permit never wait locally:
+// each of them has a contender on the server.
 //
 // With lock_options::keep_for, the object may keep the lock after its caller has unlocked it: the
 // contender continues to hold the lock. The next caller is then granted the lock locally, by this
@@ -187,7 +187,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   std::array<std::shared_ptr<hold_state>, 3> last_holds_;  // by role
   attempt_ptr release_with_next_;  // the attempt whose release waits for the next attempt
   std::shared_ptr<const progress_callback> progress_callback_;
-  std::vector<std::weak_ptr<attempt>> leaving_;  // not gone yet; kept only with a progress_callback
+  std::vector<std::weak_ptr<attempt>> leaving_;  // not gone yet; used only with a progress_callback
   time_point last_release_{};
 
   std::shared_ptr<const session_clock> clock_;

@@ -46,7 +46,7 @@ class owned_nodes {
  public:
   explicit owned_nodes(contender_context& c) : context_{c} {}
 
-  // Starts again with one node for each parent. No node is created yet.
+  // Replaces the list: one entry for each parent. No node is created yet.
   void reset(const std::vector<std::string>& parents);
 
   auto begin() noexcept { return nodes_.begin(); }
@@ -139,8 +139,8 @@ class owned_nodes {
   };
   // Continues until the server has confirmed the removal or the session has ended. Cannot fail.
   task<removal_result> remove(removal_plan& plan);
-  // Must be called if the nodes were removed other than by remove(), for example by the transaction
-  // of the next contender.
+  // Must be called if the nodes were removed by other means than remove(), for example by the
+  // transaction of the next contender.
   void removed() noexcept { exist_ = false; }
   // Must be called if none of the nodes exists now, or if the session has ended.
   void forget();
@@ -164,13 +164,13 @@ class owned_nodes {
     binding seen_on;           // the connection on which the new node was created or found
     bool old_is_gone = false;  // set only if the transaction was not executed
   };
-  // Finds out whether a transaction of replace() was executed whose reply was lost. `path` is that
-  // of the new node.
+  // Resolves a transaction of replace() whose reply was lost: determines whether it was executed.
+  // `path` is the path of the new node.
   task<replacement> resolve_replacement(const std::string& path, const creation& c);
   // Call if the server has refused the removal because of the item: another client has claimed or
-  // changed it since, or we are not permitted to remove it. Reads the item's new version, or clears
-  // `item`, so that the next attempt does not include it. Returns the reason why the item cannot be
-  // removed.
+  // changed the item, or this client is not permitted to remove it. Reads the item's new version,
+  // or clears `item`, so that the next attempt does not include it. Returns the reason why the item
+  // cannot be removed.
   task<error_code> update_refused_item(claimed_item& item, error_code refusal);
   void set_created(std::int64_t czxid, binding where);
   bool owner_only() const noexcept {

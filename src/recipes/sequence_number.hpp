@@ -22,9 +22,9 @@ constexpr bool near_the_end(std::int32_t number) {
   return number < 0 || number >= last_number - 0xffff;
 }
 
-// After the negative sequence numbers, the counter reaches 0 again and begins its next round. No
-// contender waits while this many others arrive. So two sequence numbers this far apart belong to
-// different rounds.
+// After the negative sequence numbers, the counter reaches 0 again and begins its next round. It is
+// assumed that fewer contenders than this arrive while another contender waits. So two sequence
+// numbers that are this far apart belong to different rounds.
 inline constexpr std::int64_t far_apart = std::int64_t{1} << 30;
 
 // Compares two sequence numbers of the same round.

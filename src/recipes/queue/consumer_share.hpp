@@ -3,8 +3,9 @@
 // Active consumers divide the items by sequence number, so that they do not compete for every item.
 // A consumer leaves items to other consumers only while they make progress.
 //
-// A short queue with many consumers is contended. Each consumer then acquires random items, because
-// listing all consumers would cost more than failed attempts.
+// A short queue with many consumers is called contended; see is_contended(). Each consumer of a
+// contended queue acquires random items, because listing all consumers would cost more than failed
+// attempts.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +32,11 @@ class consumer_share {
     part acquires = part::all_in_order;
   };
   // Returns the items that this consumer acquires. `consumers` are the names of the counter nodes.
-  // Returns all items in the order of the queue
-  // - if they are not divided,
-  // - if `consumers` does not contain both `own_name` and at least one other name,
-  // - if the other consumers make no progress, which also ends the division.
-  // Returns all items in random order if the share is empty.
+  // Returns all items in the order of the queue in any of these cases:
+  // - The items are not divided.
+  // - `consumers` does not contain both `own_name` and another name.
+  // - The other consumers make no progress. This also ends the division.
+  // Otherwise, returns all items in random order if the share is empty.
   selection select(std::vector<item_name> items, std::vector<std::string> consumers,
                    const std::string& own_name);
   // Like select(), but for a contended queue. Returns all items, normally in random order. If

@@ -27,9 +27,9 @@ class items_folder {
         identity_{context_, names_->identities()} {}
 
   // Determines whether the folder may be a container, which the server removes when it is empty. If
-  // so, establishes the node by which a transaction can identify the folder. `listed` is the
-  // folder's stat from the reply to a listing. Returns errc::no_node if this folder no longer
-  // exists. The `owner` owns this object. Pending requests keep the owner alive.
+  // so, creates or verifies the identity node, by which a transaction can identify the folder.
+  // `listed` is the folder's stat from the reply to a listing. Returns errc::no_node if this folder
+  // no longer exists. The `owner` owns this object. Pending requests keep the owner alive.
   task<error_code> identify(std::shared_ptr<void> owner, const node_stat& listed);
   // Returns true if identify() has identified the folder and the folder is not known to have been
   // removed. If false, item data that was read from the folder earlier must not be used.

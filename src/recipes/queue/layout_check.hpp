@@ -1,4 +1,4 @@
-// Finds out whether a queue has items of a different layout only.
+// Detects a queue that has no items of the expected layout, but has nodes of a different layout.
 #pragma once
 
 #include <memory>

@@ -56,7 +56,7 @@ class queue_names {
   // The nodes that claim items.
   const std::string& claims() const noexcept { return claims_; }
   // The mode with which the folder claims() is created. It is persistent in the layout
-  // kazoo_locking, because kazoo creates this folder once and expects that it stays.
+  // kazoo_locking, because kazoo creates this folder once and needs it later.
   create_mode claims_mode() const noexcept {
     return layout_ == queue_layout::kazoo_locking ? create_mode::persistent
                                                   : create_mode::container;
@@ -89,10 +89,10 @@ class queue_names {
   std::vector<item_name> in_order(const std::vector<std::string>& children) const;
   // Returns true if the children include items of a different layout and none of this layout.
   bool has_only_another_layout(const std::vector<std::string>& children) const;
-  // The layout kazoo_locking has its items in another node than the other layouts. Returns the path
-  // of a node that may contain the items of a queue with a different layout, or an empty string if
-  // there is none. `children` are the children of items(), and `exists` says whether items()
-  // exists.
+  // The layout kazoo_locking keeps its items below a different node than the other layouts. Returns
+  // the path of a node that may contain the items of a queue with a different layout, or an empty
+  // string if there is none. `children` are the children of items(), and `exists` says whether
+  // items() exists.
   std::string other_place_of_items(const std::vector<std::string>& children, bool exists) const;
   // Returns true if the queue has a different layout. `others` are the children of
   // other_place_of_items().

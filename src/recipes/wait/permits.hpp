@@ -1,5 +1,5 @@
-// Waits for a permit of a semaphore. A contender creates its node among the leases. It is granted
-// the permit when the number of leases is at most the number of permits.
+// Waits for a permit of a semaphore. A contender creates its node below `PATH/leases`. It is
+// granted the permit when the number of these nodes is at most the number of permits.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace conclave::recipes {
 
 // The admission lock of a semaphore is an exclusive lock. A contender creates its node only while
-// it holds the admission lock. So only one contender at a time watches the leases and lists them
+// it holds the admission lock. So only one contender at a time watches `PATH/leases` and lists it
 // after each change.
 class wait_for_permit final : public wait_strategy {
  public:
@@ -20,8 +20,8 @@ class wait_for_permit final : public wait_strategy {
   task<error_code> wait_for_grant() override;
 
  private:
-  // The nodes among the leases. To be granted a permit at once, a contender only needs the number
-  // of these nodes, so it does not list them.
+  // The nodes below `PATH/leases`. To be granted a permit at once, a contender only needs the
+  // number of these nodes, so it does not list them.
   struct leases {
     std::size_t count = 0;
     bool own_exists = false;

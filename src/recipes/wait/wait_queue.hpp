@@ -1,5 +1,5 @@
 // The contenders of a wait queue, sorted by sequence number. If the sequence numbers are exhausted,
-// they are sorted by czxid.
+// the contenders are sorted by czxid.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ class wait_queue {
  private:
   std::vector<queued_contender> sorted_;
   bool by_creation_ = false;
-  // For each contender: the number of contenders up to the last writer or mutex ahead, or 0.
+  // For each contender: the index of the last writer or mutex ahead, plus 1. 0 if there is none.
   std::vector<std::size_t> up_to_writer_;
 };
 
