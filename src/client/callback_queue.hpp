@@ -13,7 +13,8 @@ namespace conclave::client_impl {
 
 class callback_queue {
  public:
-  // Only adds the function to the queue and does not call it, so the caller may hold a lock.
+  // Only adds the function to the queue and does not call it, so the caller may have locked a
+  // mutex.
   void push(std::function<void()> f) {
     const std::lock_guard lock{mutex_};
     if (!closed_) callbacks_.push_back(std::move(f));

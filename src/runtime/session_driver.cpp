@@ -102,7 +102,7 @@ error_code session_driver::submit_watch_removal(std::unique_ptr<session::operati
                                                 watch_kind kind, std::string_view path,
                                                 const watcher& w, bool blocking) {
   if (loop_->in_child()) return errc::forked;
-  // The removal and the submission happen under one lock, so that no read can come in between.
+  // The mutex stays locked from the removal to the submission, so that no read can come in between.
   std::unique_lock lock{mutex_};
   if (blocking && machine_.full()) wait_for_room(lock);
   if (machine_.finished()) return machine_.submit(op, boot_clock::now());  // returns the reason
@@ -373,7 +373,7 @@ void session_driver::rearm_timer() {
   });
 }
 
-// --- with the lock held
+// --- with the mutex locked
 
 std::chrono::nanoseconds session_driver::receive(std::string_view bytes, session::time_point now) {
   const bool attached = machine_.state() == session_state::connected;

@@ -1,8 +1,8 @@
 // Runs one session: it connects the state machine to a socket, a clock and the I/O thread.
 //
 // Calling threads serialise, submit and send requests themselves. The I/O thread reads and delivers
-// completions, watch events and session events, one at a time, in the machine's order and with no
-// lock held.
+// completions, watch events and session events, one at a time and in the machine's order. No mutex
+// is locked while it delivers them.
 #pragma once
 
 #include <atomic>
@@ -74,7 +74,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
     return listeners_.add(std::move(call));
   }
 
-  // Calls f(machine) with the lock held. Returns `in_child` in a forked child process.
+  // Calls f(machine) with the mutex locked. Returns `in_child` in a forked child process.
   template <class T, class F>
   T ask(T in_child, F f) const {
     if (loop_->in_child()) return in_child;
@@ -113,11 +113,11 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   void wait_readable(const std::shared_ptr<socket_link>& link);
   void deliver(session::notice& n) noexcept;
 
-  // Called on the I/O thread with the lock held.
+  // Called on the I/O thread with the mutex locked.
   void wait_writable(const std::shared_ptr<socket_link>& link);
   void rearm_timer();
 
-  // Called with the lock held.
+  // Called with the mutex locked.
   void wait_for_room(std::unique_lock<std::mutex>& lock);
   // Returns how long to wait for more replies before the next read.
   std::chrono::nanoseconds receive(std::string_view bytes, session::time_point now);
@@ -132,7 +132,7 @@ class session_driver : public std::enable_shared_from_this<session_driver> {
   bool inside_process() const noexcept { return loop_->is_current() && processing_; }
 
   enum class wake { if_needed, always };
-  // Releases the lock, and wakes the I/O thread if it has something to do.
+  // Unlocks the mutex, and wakes the I/O thread if it has something to do.
   void unlock_and_wake(std::unique_lock<std::mutex>& lock, wake when = wake::if_needed);
 
   std::shared_ptr<io_loop> loop_;

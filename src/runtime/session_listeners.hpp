@@ -24,7 +24,7 @@ class session_listeners {
   // child process.
   std::shared_ptr<void> add(callback call);
 
-  // Calls all listeners. Called on the I/O thread with no lock held.
+  // Calls all listeners. Called on the I/O thread with no mutex locked.
   void notify(const session_event& e);
 
  private:

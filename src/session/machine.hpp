@@ -5,7 +5,7 @@
 // must be called, and notices. Notices are completed operations, watch events and session events,
 // in the order of delivery. The machine never blocks, sleeps, reads a clock or calls user code.
 //
-// The machine is not thread-safe. The driver holds a lock during every call.
+// The machine is not thread-safe. The driver locks its mutex during every call.
 #pragma once
 
 #include <chrono>
@@ -43,8 +43,8 @@ struct triggered_watch {
   std::vector<watcher> watchers;
   watch_event event;
 };
-// Watchers that are no longer needed. The driver destroys them outside the machine's lock, because
-// destructors of user objects may need that lock.
+// Watchers that are no longer needed. The driver destroys them after it has unlocked its mutex,
+// because destructors of user objects may need that mutex.
 struct discarded {
   std::vector<watcher> watchers;
 };

@@ -45,7 +45,7 @@ class operation {
   virtual error_code verdict(error_code answered) const noexcept { return answered; }
 
   // Returns the reason if the operation may not be sent now. Called when the operation is
-  // submitted, and again if it has waited for a connection. Called with the session's lock held.
+  // submitted, and again if it has waited for a connection. Called with the session's mutex locked.
   virtual error_code why_refused() const noexcept { return {}; }
 
   wire::opcode type() const noexcept { return type_; }

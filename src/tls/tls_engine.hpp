@@ -1,8 +1,8 @@
 // TLS without a socket, for clients and servers. It converts between plaintext and encrypted bytes
 // in memory.
 //
-// The engine does no I/O. A calling thread can therefore encrypt and send while it holds the
-// session's lock, as it does without TLS. Not thread-safe.
+// The engine does no I/O. A calling thread can therefore encrypt and send while it has locked the
+// session's mutex, as it does without TLS. Not thread-safe.
 #pragma once
 
 #include <chrono>

@@ -31,8 +31,8 @@ void in_batches(client& zk, std::size_t n, Start start) {
   std::size_t left = 0;
   const auto done = [&] {
     const std::lock_guard lock{mutex};
-    // Notify with the lock held. Otherwise the waiting function could return and destroy `changed`
-    // before the notification.
+    // Notify with the mutex locked. Otherwise the waiting function could return and destroy
+    // `changed` before the notification.
     if (--left == 0) changed.notify_one();
   };
   for (std::size_t begin = 0; begin < n; begin += most) {
