@@ -1,4 +1,5 @@
-// The workloads of `conclave bench`. Each workload uses its own folder and runs for the given time.
+// The workloads of `conclave bench`. Each workload uses its own paths below `folder` and runs for
+// the given time.
 #pragma once
 
 #include <string>

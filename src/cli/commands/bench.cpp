@@ -181,7 +181,7 @@ class benchmark {
   }
 
   const bench_flags& flags_;
-  loop loop_;  // must be created before the first thread
+  loop loop_;  // must be created before any other thread
   std::stop_source stop_;
   std::atomic<bool> started_{false};
   std::optional<int> interrupted_;  // used by the loop's thread only

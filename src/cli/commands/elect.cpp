@@ -268,7 +268,7 @@ class election_run {
   elect_flags& flags_;
   program program_;
   std::string path_;
-  loop loop_;  // must be created before the first thread, which the connection starts
+  loop loop_;  // must be created before any other thread; the connection starts one
   connection connection_;
   std::optional<election> election_;
   bool campaigning_ = false;

@@ -318,7 +318,7 @@ class lock_run {
   std::optional<program> program_;
   const requested_lock::description requested_;
   const std::optional<std::chrono::milliseconds> limit_;
-  loop loop_;  // must be created before the first thread, which the connection starts
+  loop loop_;  // must be created before any other thread; the connection starts one
   connection connection_;
   const held_locks inherited_locks_ = held_locks::from_environment();
   const inherited_task inherited_task_ = inherited_task::from_environment();

@@ -170,7 +170,7 @@ class live_status {
 
   const status_flags& flags_;
   const std::vector<std::string> roots_;
-  loop loop_;  // must be created before the first thread, which the connection starts
+  loop loop_;  // must be created before any other thread; the connection starts one
   connection connection_;
   std::optional<screen> screen_;
   std::optional<inspection> last_;

@@ -39,7 +39,7 @@ int run(flags& f, const invocation&) {
   auto options = read_ui_flags(f.ui);
   options.paths = roots_of(f);
   options.layouts = extra_layouts(f.layout);
-  loop signals;  // must be created before the first thread
+  loop signals;  // must be created before any other thread
   auto at = find_server(f.connect);
   at.options.connect_wait = 2s;  // the page shows soon that there is no connection
   connection c{std::move(at)};

@@ -21,7 +21,8 @@ namespace conclave::cli {
 
 class close_on_signal {
  public:
-  // Must be created before the first thread. Otherwise that thread could receive the signals.
+  // Create it before the program starts another thread. Otherwise that thread could receive the
+  // signals.
   close_on_signal();
   ~close_on_signal();
   close_on_signal(const close_on_signal&) = delete;

@@ -16,8 +16,8 @@ class loop {
   using clock = std::chrono::steady_clock;
 
   // From now on, the loop handles SIGCHLD, SIGCONT, SIGWINCH and the signals that terminate or stop
-  // a program. The loop must be created before the first thread. Otherwise that thread could
-  // receive these signals.
+  // a program. Create the loop before the program starts another thread. Otherwise that thread
+  // could receive these signals.
   loop();
   ~loop();
   loop(const loop&) = delete;

@@ -99,7 +99,7 @@ class watched_run {
   // this function starts it. It therefore throws the same exceptions as the constructor.
   loop::clock::time_point check();
 
-  // Returns whether a background process of the ended program is alive.
+  // Returns true if a background process of the ended program is alive.
   bool has_background_processes() const { return descendants_.alive(); }
 
  private:
@@ -171,7 +171,7 @@ class watched_run {
   kill_on_loss kill_on_loss_;  // the last member, because another thread uses the members above
 };
 
-// Returns a message about the background processes that keep `what`, for example "the lock".
+// Returns a message about the background processes that still hold `what`, for example "the lock".
 std::string background_notice(const std::vector<pid_t>& processes, const std::string& what);
 
 // Returns CONCLAVE_LOCK_NODE, CONCLAVE_FENCING_TOKEN and CONCLAVE_SESSION_ID.

@@ -26,7 +26,7 @@ class wait_status {
     one_line,  // one line, updated in place
     log,       // a line on stderr for each change
   };
-  // Prints nothing during the first moments of the wait.
+  // Prints nothing for the first 0.3 s of the wait.
   wait_status(client& zk, subject what, form f = form::one_line);
   // Clears the line.
   ~wait_status();

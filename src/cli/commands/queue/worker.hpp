@@ -79,7 +79,7 @@ class worker {
   run_flags run_flags_;
   program program_;
   std::string path_;
-  loop loop_;  // must be created before the first thread, which the connection starts
+  loop loop_;  // must be created before any other thread; the connection starts one
   connection connection_;
   subscription session_subscription_;
   std::optional<queue> queue_;

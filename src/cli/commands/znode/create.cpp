@@ -131,7 +131,7 @@ class ephemeral_node_run {
   const create_flags& flags_;
   const std::string data_;
   create_result created_;
-  loop loop_;  // must be created before the first thread, which the connection starts
+  loop loop_;  // must be created before any other thread; the connection starts one
   connection connection_;
 };
 

@@ -89,7 +89,7 @@ class watch_run {
   const std::string path_;
   std::size_t printed_ = 0;
   bool is_watching_ = false;
-  loop loop_;  // must be created before the first thread, which the connection starts
+  loop loop_;  // must be created before any other thread; the connection starts one
   const watcher watcher_{[this](const watch_event& e) { loop_.post([this, e] { on_event(e); }); }};
   connection connection_;
 };
