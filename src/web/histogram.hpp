@@ -1,4 +1,4 @@
-// Counts durations in fixed ranges, as a histogram of Prometheus does.
+// Counts durations in fixed buckets, as a histogram of Prometheus does.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace conclave::web {
 
 struct histogram {
-  // The upper limits of the ranges. The last range has no limit.
+  // The upper bounds of the buckets, in seconds. The last bucket has no bound.
   static constexpr std::array<double, 16> limits{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                                  0.5,   1,      2.5,   5,    10,    30,   120, 600};
 

@@ -9,7 +9,7 @@
 
 namespace conclave::web {
 
-// Bytes that several connections send at the same time.
+// A text that is stored once and that several connections may send at the same time.
 using shared_text = std::shared_ptr<const std::string>;
 
 inline shared_text share(std::string text) {
@@ -29,7 +29,7 @@ struct http_response {
   std::string content_type = "text/plain; charset=utf-8";
   shared_text body;
   std::vector<std::pair<std::string, std::string>> headers;  // in addition to the security headers
-  bool delayed = false;  // sent only after a second, so that guessing is slow
+  bool delayed = false;  // sent only after a second, so that guessing a token is slow
 };
 
 // Produces the events of one stream. Used only on the server's thread.

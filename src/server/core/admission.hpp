@@ -1,7 +1,7 @@
 // Limits the number of open connections, in total and per peer.
 //
-// A part of the total is reserved for the Unix socket and for sessions that reconnect, so that one
-// client cannot use all connections.
+// Two parts of the total are reserved: one for the Unix socket, the other for sessions that
+// reconnect. So one client cannot use all connections.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,9 @@ class admission {
   explicit admission(fair_share limits) : limits_{limits} {}
 
   using verdict = fair_share::verdict;
-  // Checks a new connection. The reserve does not count yet: a connection that has not completed
-  // its handshake can be closed to make room for others. may_begin_session() checks the reserve.
+  // Checks the total limit and the peer's limit for a new connection, but not the reserve: a
+  // connection without a completed handshake can be closed to make room for others.
+  // may_begin_session() checks the reserve.
   verdict check(const peer_id& from) const;
   void opened(const peer_id& from);
   void closed(const peer_id& from);

@@ -24,11 +24,11 @@ struct peer_id {
   peer_kind kind = peer_kind::network;
   std::string name;
 
-  // Returns the peer of a TCP address. It is 127.0.0.0/8 for an IPv4 loopback address, the /64
-  // network for an IPv6 address, and otherwise the address itself.
+  // Returns the peer to which this TCP address belongs. It is 127.0.0.0/8 for an IPv4 loopback
+  // address, the /64 network for an IPv6 address, and otherwise the address itself.
   static peer_id of_address(const std::string& address);
-  // Returns the peer of a Unix socket connection. `user` is its user id, and `server` is the user
-  // id of the server.
+  // Returns the peer to which a client on the Unix socket belongs. `user` is the user id of the
+  // client, and `server` is that of the server.
   static peer_id of_user(uid_t user, uid_t server);
 
   friend bool operator==(const peer_id&, const peer_id&) = default;

@@ -43,7 +43,8 @@ node_stat stat_of(const node& n);
 // The nodes whose rows, or whose counters, differ from the store.
 class dirty_list {
  public:
-  // `position` is the member of a node that contains its position in this list.
+  // `position` is the member of `node` in which this list stores the position of the node, plus
+  // one.
   explicit dirty_list(std::uint32_t node::*position) : position_{position} {}
 
   // add() and remove() return false if there was nothing to do.

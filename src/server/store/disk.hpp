@@ -1,5 +1,5 @@
 // The file operations of a store: SQLite's VFS and the operations that SQLite does not have. Tests
-// replace it with a disk that loses unsynced writes.
+// use a different implementation, which loses unsynced writes.
 //
 // All functions throw store_error, or disk_full if there is no space.
 #pragma once
@@ -25,7 +25,7 @@ class disk {
     virtual ~folder_lock() = default;
     virtual std::string read() const = 0;
     virtual void write(std::uint64_t offset, std::string_view bytes) = 0;
-    virtual void sync() = 0;  // of the written bytes, not of the directory entry
+    virtual void sync() = 0;  // syncs the written bytes, not the directory entry
     // Returns false if the folder was removed, moved or replaced. In these cases, another server
     // may already use a new folder with the same name.
     virtual bool is_valid() const = 0;
