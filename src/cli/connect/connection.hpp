@@ -24,7 +24,7 @@ class connection {
   // until it returns true.
   struct without_waiting {};
   connection(server_address at, without_waiting);
-  // Returns whether a connection was ever established, even if it is lost now. Throws the same
+  // Returns true if a connection was ever established, even if it is lost now. Throws the same
   // exceptions as the constructor.
   bool connected();
   void wait_until_connected();

@@ -32,7 +32,7 @@ class server_process {
   int descriptor_;  // a pidfd: refers to this process even if the pid is reused
 };
 
-// Returns whether a server answers at a Unix socket.
+// Returns true if a server answers at a Unix socket.
 bool server_answers(const std::filesystem::path& socket);
 
 // Throws failure if the folder exists and belongs to another user, is writable by others, or is a

@@ -68,7 +68,7 @@ class guard {
   // Returns when the guard has closed its inherited descriptors, or has exited. Until then, the
   // guard looks like a descendant of the command.
   void wait_until_started() const noexcept;
-  // Returns whether the guard has killed the command because it could not keep the lock.
+  // Returns true if the guard has killed the command because it could not keep the lock.
   bool killed_the_command() const noexcept { return shared_->killed; }
 
   // If this is the only argument of main(), main() calls run_program(), the second phase of a

@@ -10,7 +10,7 @@ namespace conclave::cli {
 inline constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 bool is_ending_signal(int signal);
 
-// Returns whether the process ignores this signal, as under nohup and in background commands of
+// Returns true if the process ignores this signal, as under nohup and in background commands of
 // scripts. Ignored signals must stay ignored.
 bool is_ignored(int signal);
 

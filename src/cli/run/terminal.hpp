@@ -11,7 +11,7 @@
 
 namespace conclave::cli {
 
-// Returns whether stderr is a terminal and we are in its foreground process group.
+// Returns true if stderr is a terminal and we are in its foreground process group.
 bool in_foreground();
 
 class terminal {

@@ -111,7 +111,7 @@ class finder {
       f.wait_queue.push_back(make(path, name, c->parsed));
     }
     for (auto& [l, f] : by_layout) {
-      // kazoo uses the same names for writers and for exclusive contenders. With readers on the
+      // kazoo uses the same prefix for writers and for exclusive contenders. With readers on the
       // path, they are writers.
       if (f.info.what == kind::read_write_lock)
         for (auto& e : f.wait_queue)

@@ -53,7 +53,7 @@ class wait_by_listing : public wait_strategy {
 
   // Returns true if this node may belong to a writer. A writer's node is also deleted when the
   // writer becomes a reader. The reader keeps the sequence number and still blocks the writers
-  // behind it. In layouts that use the same names for mutexes and writers, a node with such a name
+  // behind it. In layouts that use the same prefix for mutexes and writers, a node with this prefix
   // may belong to a writer.
   static bool may_become_reader(layout::role r, std::string_view name);
 
