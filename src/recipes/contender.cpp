@@ -19,9 +19,10 @@ using kind = session_event::kind;
 
 contender::contender(std::shared_ptr<session_context> context,
                      std::shared_ptr<const lock_request> request,
-                     std::shared_ptr<contender_events> events)
+                     std::shared_ptr<contender_events> events, std::string wait)
     : context_{std::move(context), std::move(request), std::move(events)},
       nodes_{context_},
+      wait_{std::move(wait)},
       monitor_{context_, nodes_, [this](error_code why) { lose(why); }},
       recall_{context_, nodes_} {
   context_.session().add_listener(*this);
@@ -50,6 +51,7 @@ task<> contender::run() {
   if (!ec) {
     phase_ = phase::holding;
     was_granted_ = true;
+    std::string{}.swap(wait_);  // frees its memory
     monitor_.begin(session_at_grant_);
     context_.events().granted();
     if (monitor_.suspended()) context_.events().suspended();
@@ -118,7 +120,7 @@ task<error_code> contender::create_nodes() {
   }
   suspected_refusals refusals;
   for (int without_parent = 0; !context_.release_requested();) {
-    const auto creation = nodes_.new_creation();
+    const auto creation = nodes_.new_creation(wait_);
     id_ = creation.id;
     const std::function<void()> send_reads = [this] {
       for (const auto& w : waits_) w->send_with_creation();
@@ -170,7 +172,7 @@ task<error_code> contender::create_after_previous() {
   const auto from = *previous->waits_[0]->hand_over();
   const auto& old = previous->nodes_[0];
   context_.session_id = previous->context_.session_id;
-  const auto creation = nodes_.new_creation();
+  const auto creation = nodes_.new_creation(wait_);
   id_ = creation.id;
   transaction t;
   t.remove(old.path())

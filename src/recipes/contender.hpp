@@ -38,8 +38,10 @@ class contender final : public session_listener, public std::enable_shared_from_
  public:
   using claimed_item = owned_nodes::claimed_item;
 
+  // `wait` describes what the caller's task holds while it waits, as format_wait() returns it. With
+  // data_format::with_id, it is part of the nodes' data. May be empty.
   contender(std::shared_ptr<session_context> context, std::shared_ptr<const lock_request> request,
-            std::shared_ptr<contender_events> events);
+            std::shared_ptr<contender_events> events, std::string wait = {});
   contender(std::shared_ptr<session_context> context, lock_request request,
             std::shared_ptr<contender_events> events)
       : contender{std::move(context), std::make_shared<const lock_request>(std::move(request)),
@@ -139,6 +141,7 @@ class contender final : public session_listener, public std::enable_shared_from_
   contender_context context_;
   owned_nodes nodes_;
   std::string id_;
+  std::string wait_;  // empty once granted: only waiters list what they hold
   wait_strategy::findings found_;
   std::vector<std::unique_ptr<wait_strategy>> waits_;  // one for each node
   hold_monitor monitor_;

@@ -49,15 +49,20 @@ void lock_object::attempt::start(const attempt_ptr& before) {
   report(progress::kind::begins);
   if (admission_request_) {
     admission_ = std::make_shared<admission_events>(shared_from_this());
-    admission_->contender = std::make_shared<contender>(context_, admission_request_, admission_);
+    admission_->contender =
+        std::make_shared<contender>(context_, admission_request_, admission_, text_of_wait());
     const auto c = admission_->contender;
     return c->start();
   }
   start_contender(before ? before->contender_ : nullptr);
 }
 
+std::string lock_object::attempt::text_of_wait() const {
+  return waiting_caller ? waiting_caller->wait : std::string{};
+}
+
 void lock_object::attempt::start_contender(std::shared_ptr<contender> before) {
-  contender_ = std::make_shared<contender>(context_, request_, shared_from_this());
+  contender_ = std::make_shared<contender>(context_, request_, shared_from_this(), text_of_wait());
   const auto c = contender_;
   c->start(std::move(before));
 }

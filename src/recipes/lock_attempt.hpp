@@ -74,6 +74,7 @@ class lock_object::attempt final : public contender_events,
   void recalled() override;
   void gone() override;
 
+  std::string text_of_wait() const;
   void start_contender(std::shared_ptr<contender> before = {});
   void begin_hold();
   // If a local caller holds the lock, makes its hold the hold of this attempt, so that events reach

@@ -142,18 +142,16 @@ void lock_object::begin(const caller_ptr& who) {
   const auto if_contended = who->waits ? on_contention::wait : on_contention::give_up;
   const auto seen = who->role == role::exclusive ? seen_holder_ : std::string{};
   if (request_->role != who->role || request_->if_contended != if_contended ||
-      request_->seen_holder != seen || request_->wait != who->wait) {
+      request_->seen_holder != seen) {
     auto request = *request_;
     request.role = who->role;
     request.if_contended = if_contended;
     request.seen_holder = seen;
-    request.wait = who->wait;
     request_ = std::make_shared<const lock_request>(std::move(request));
   }
-  if (admission_ && (admission_->if_contended != if_contended || admission_->wait != who->wait)) {
+  if (admission_ && admission_->if_contended != if_contended) {
     auto admission = *admission_;
     admission.if_contended = if_contended;
-    admission.wait = who->wait;
     admission_ = std::make_shared<const lock_request>(std::move(admission));
   }
   const auto a = std::make_shared<attempt>(*this, who);

@@ -73,7 +73,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
     bool waits = true;                 // if false, fails with lock_busy unless the lock is free
     std::uint64_t thread = 0;          // the thread of a blocking call, otherwise 0
     std::shared_ptr<hold_state> hold;  // the hold of this call
-    std::string wait;                  // see lock_request::wait
+    std::string wait;                  // see the constructor of contender
     std::string mismatch;              // explains a conflict with another use of the path
     std::weak_ptr<attempt> at_server;  // not set while the call waits locally
   };

@@ -56,9 +56,6 @@ struct lock_request {
   };
   data_format data = data_format::with_id;
   std::string owner;  // identifies the contender to people
-  // With data_format::with_id: what the caller's task holds, as format_wait() returns it. May be
-  // empty.
-  std::string wait;
 
   // If true, the holder watches its node from the grant on, because a node of another client could
   // get the same name. If false, the holder watches its node only if the hold lasts long

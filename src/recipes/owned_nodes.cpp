@@ -29,14 +29,14 @@ bool owned_nodes::one_was_deleted() const noexcept {
 
 // --- creation
 
-owned_nodes::creation owned_nodes::new_creation() const {
+owned_nodes::creation owned_nodes::new_creation(std::string_view wait) const {
   const auto& r = context_.request();
   const bool fixed = r.granted_when == lock_request::rule::fixed_name;
   creation c;
   c.prefix = fixed ? r.name : r.layout.name_prefix(r.role);
   c.mode = fixed ? create_mode::ephemeral : create_mode::ephemeral_sequential;
   if (!owner_only()) c.id = context_.session().new_id();
-  c.data = owner_only() ? r.owner : format_contender_data(r.owner, c.id, r.wait);
+  c.data = owner_only() ? r.owner : format_contender_data(r.owner, c.id, wait);
   return c;
 }
 

@@ -80,7 +80,8 @@ class owned_nodes {
     std::size_t failed_operation = 0;  // if the server refused a transaction
     bool may_be_too_large = false;     // see reply::may_be_too_large
   };
-  creation new_creation() const;
+  // `wait`: see the constructor of contender.
+  creation new_creation(std::string_view wait = {}) const;
   // Sends one creation that is bound to `where`. Calls `send_along`, which can send more requests
   // in the same write.
   task<creation_result> create(const creation& c, binding where,

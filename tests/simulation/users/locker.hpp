@@ -117,7 +117,7 @@ class locker : public std::enable_shared_from_this<locker> {
   void check_recall();
   recipes::lock_object& object() noexcept { return *object_; }
 
-  // Returns lock_request::wait for the next call. May be empty.
+  // Returns lock_object::caller::wait for the next call. May be empty.
   std::function<std::string()> describe_wait;
 
  private:
