@@ -71,9 +71,10 @@ class client_connection {
   // The last time at which flush() sent bytes or found the send buffer empty. Shows whether the
   // client still reads.
   clock::time_point last_sent = since;
-  // The size of the last output that was sent while the server processed the client's requests. It
-  // may be one large reply, so it does not count against server_options::max_unsent_bytes.
-  std::size_t last_output = 0;
+  // The size of the largest output that was sent while the server processed the client's requests,
+  // since the send buffer was empty. It may be one large reply, so it does not count against
+  // server_options::max_unsent_bytes.
+  std::size_t largest_output = 0;
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;
   bool is_local = false;            // connected through the Unix socket

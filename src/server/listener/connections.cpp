@@ -256,13 +256,14 @@ void service::process_input(const connection_ptr& c, std::string_view bytes) {
 void service::send(const connection_ptr& c, std::string& bytes) {
   if (c->is_closed()) return;
   const auto before = c->unsent();
-  if (before <= pause_above_unsent) c->last_output = bytes.size();
+  if (before == 0 || (before <= pause_above_unsent && bytes.size() > c->largest_output))
+    c->largest_output = bytes.size();
   const bool is_open = c->send(bytes);
   unsent_bytes_ = unsent_bytes_ + c->unsent() - before;
   if (!is_open) return disconnect(c);
   if (c->unsent() == 0) {
     if (c->is_closing()) return disconnect(c);
-  } else if (c->unsent() > options_.max_unsent_bytes + c->last_output ||
+  } else if (c->unsent() > options_.max_unsent_bytes + c->largest_output ||
              unsent_bytes_ > drop_above_unsent) {
     return drop(c, client_fault::does_not_read);
   } else {
