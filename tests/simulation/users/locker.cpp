@@ -108,6 +108,7 @@ call_pointer locker::add_call(role as, std::function<void()> on_completed) {
   calls_.push_back(c);
   c->client = client_.get();
   c->as = as;
+  c->started_at = judge_->now();
   c->on_completed = std::move(on_completed);
   return c;
 }
@@ -337,14 +338,18 @@ void judge::other_granted(const std::string& resource, checkers::exclusion::id i
 }
 
 // After a node and its parent were deleted by hand, a new node can get the same name. The previous
-// owner may not know yet, and may delete the new node by name.
-bool judge::name_may_be_deleted_by_previous_owner(const call& c) const {
+// owner may not know yet, and may delete the new node by name. If the new node is gone, this may
+// have happened at any time since the call, because the reply that reports the grant can be late.
+bool judge::name_may_be_deleted_by_previous_owner(const call& c) {
   using namespace std::chrono_literals;
   constexpr instant moment = 300ms;
   for (const auto& node : c.hold->nodes())
     for (auto [gone, end] = deleted_names_.equal_range(node); gone != end; ++gone) {
+      const bool is_gone = world_.server().up() &&
+                           world_.by_hand().get(node).stat.czxid != c.hold->token();
+      const auto since = is_gone ? c.started_at : now();
       const auto& [when, owner] = gone->second;
-      if (now() < (owner != nullptr ? owner->may_be_unaware_until(when, moment) : when + moment))
+      if (since < (owner != nullptr ? owner->may_be_unaware_until(when, moment) : when + moment))
         return true;
     }
   return false;

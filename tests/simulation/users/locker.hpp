@@ -62,7 +62,7 @@ struct call {
   // Granted without the mutex. `hold` is then a copy for the judge, because asking the lock object
   // for the hold would take the mutex.
   bool without_mutex = false;
-  instant completed_at{0}, lost_at{0};
+  instant started_at{0}, completed_at{0}, lost_at{0};
   std::function<void()> on_completed, on_lost;
 
   bool granted() const { return completions > 0 && !ec; }
@@ -192,7 +192,7 @@ class judge {
 
  private:
   bool still_holds(checkers::exclusion::id which) const;
-  bool name_may_be_deleted_by_previous_owner(const call& c) const;
+  bool name_may_be_deleted_by_previous_owner(const call& c);
 
   world& world_;
   checkers::violation_callback on_violation_;
