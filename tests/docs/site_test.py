@@ -100,6 +100,17 @@ def test_a_browser_loads_nothing_from_other_servers(site):
     assert [u for text in css for u in re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)]*", text)] == []
 
 
+def test_the_texts_of_the_theme_are_in_the_language_of_the_page(site):
+    folder, found = site
+    languages = {name: re.search('<html lang="(.*?)"', (folder / name).read_text())[1] for name in found}
+    chinese = {name for name in found if name.startswith("zh/")}
+    assert {name for name, language in languages.items() if language == "zh-CN"} == chinese
+    assert {name for name, language in languages.items() if language == "en"} == set(found) - chinese
+    assert {name for name, page in found.items() if "目录" in page.text} == chinese
+    assert {name for name, page in found.items() if "Table of contents" in page.text}.isdisjoint(chinese)
+    assert "Table of contents" in found["guarantees.html"].text
+
+
 def test_every_header_and_command_has_a_page(site):
     folder, found = site
     for header in ROOT.glob("include/conclave/*.hpp"):

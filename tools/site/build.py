@@ -61,6 +61,7 @@ class Site:
         for name in ("plots", "pictures"):
             shutil.copytree(ROOT / "docs" / name, self.folder / name, dirs_exist_ok=True)
         shutil.copy(HERE / "site.css", self.folder)
+        shutil.copytree(HERE / "theme", self.folder.with_name("theme"))
         for path in sorted(ROOT.glob("docs/decisions/*.md")):
             self.nav["decisions"].append((title_of(path.read_text()), f"decisions/{path.name}"))
 
@@ -163,10 +164,7 @@ def main():
     site.add_commands()
     (staged / "mkdocs.yml").write_text(site.settings())
     build = ["mkdocs", "build", "--quiet", "--strict", "--config-file", staged / "mkdocs.yml", "--site-dir", output]
-    status = subprocess.run(build, check=False).returncode
-    for page in output.glob("zh/**/*.html"):
-        page.write_text(page.read_text().replace('<html lang="en"', '<html lang="zh-CN"', 1))
-    return status
+    return subprocess.run(build, check=False).returncode
 
 
 if __name__ == "__main__":
