@@ -147,6 +147,14 @@ class Site:
         return text
 
 
+def add_chinese_search(output):
+    """Appends search.js to the search worker of the theme."""
+    workers = list(output.glob("assets/javascripts/workers/search.*.min.js"))
+    if len(workers) != 1:
+        raise SystemExit(f"site: expected one search worker of the theme, not {len(workers)}")
+    workers[0].write_text(workers[0].read_text() + "\n" + (HERE / "search.js").read_text())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/src/cli/conclave")
@@ -164,7 +172,10 @@ def main():
     site.add_commands()
     (staged / "mkdocs.yml").write_text(site.settings())
     build = ["mkdocs", "build", "--quiet", "--strict", "--config-file", staged / "mkdocs.yml", "--site-dir", output]
-    return subprocess.run(build, check=False).returncode
+    status = subprocess.run(build, check=False).returncode
+    if status == 0:
+        add_chinese_search(output)
+    return status
 
 
 if __name__ == "__main__":
