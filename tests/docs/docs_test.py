@@ -317,9 +317,10 @@ def structure(text, name):
 
 
 def english(link):
-    """The English page of a translated page, so that a link may lead to either."""
+    """The English page of a translated page, without the name of its anchor, which is translated, too."""
     page, _, anchor = link.partition("#")
-    return (TRANSLATIONS.get(page, page) + ("#" if anchor else "")) or page
+    page = TRANSLATIONS.get(page, page)
+    return page + ("#" if anchor else "") if page in TRANSLATIONS.values() else link
 
 
 def differences(translation, name, original, original_name):
@@ -331,6 +332,17 @@ def differences(translation, name, original, original_name):
 def test_translations_are_in_step(name):
     original = TRANSLATIONS[name]
     assert differences((ROOT / name).read_text(), name, (ROOT / original).read_text(), original) == {}
+
+
+def links_to_english_pages(text, name):
+    """The links that lead to an English page although the page has a translation."""
+    pages = {t: os.path.relpath((ROOT / name).parent / t.partition("#")[0], ROOT) for t in links(text) if ":" not in t}
+    return [t for t, page in pages.items() if page in TRANSLATIONS.values() and page != TRANSLATIONS[name]]
+
+
+@pytest.mark.parametrize("name", sorted(TRANSLATIONS))
+def test_translations_link_to_translations(name):
+    assert links_to_english_pages((ROOT / name).read_text(), name) == []
 
 
 # A browser shows a line break as a space, which Chinese text does not have.
@@ -354,6 +366,13 @@ def test_the_check_of_translations_finds_errors():
         ("- 一", "一", "list items"),
     ]:
         assert what in differences(same.replace(old, new), "README.md", page, "README.md"), new
+    name, original = "docs/zh/guarantees.md", "docs/guarantees.md"
+    page = "[a](queue.md#x) [b](how-to/tls-and-acls.md#create-certificates) [c](tutorials/first-lock.md)\n"
+    same = "[甲](../queue.md#x) [乙](how-to/tls-and-acls.md#创建证书) [丙](../tutorials/first-lock.md)\n"
+    assert differences(same, name, page, original) == {}
+    assert set(differences(same.replace("#x", "#y"), name, page, original)) == {"links"}
+    assert links_to_english_pages(same, name) == ["../tutorials/first-lock.md"]
+    assert links_to_english_pages("[英文](../guarantees.md) [甲](../queue.md#x)", name) == []
 
 
 def test_the_checks_find_errors():

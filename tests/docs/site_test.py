@@ -1,23 +1,29 @@
-"""Builds the site of the documents, and checks its links, its resources and its reference pages.
+"""Builds the site of the documents, and checks its links, its resources, its reference pages and its search.
 
 CONCLAVE_BINARY is the program.
 """
 
+import functools
 import html.parser
+import http.server
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import threading
+import time
 import urllib.parse
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools/site"))
+sys.path[:0] = [str(ROOT / "tools/site"), str(ROOT / "tests/cli")]
+import build as builder  # noqa: E402
 import diagrams  # noqa: E402
 import headers  # noqa: E402
 import pages  # noqa: E402
+from browser import Browser  # noqa: E402
 
 
 class Page(html.parser.HTMLParser):
@@ -98,6 +104,89 @@ def test_a_browser_loads_nothing_from_other_servers(site):
     css = [f.read_text() for f in folder.rglob("*.css")]
     assert css
     assert [u for text in css for u in re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)]*", text)] == []
+
+
+def test_the_texts_of_the_theme_are_in_the_language_of_the_page(site):
+    folder, found = site
+    languages = {name: re.search('<html lang="(.*?)"', (folder / name).read_text())[1] for name in found}
+    chinese = {name for name in found if name.startswith("zh/")}
+    assert {name for name, language in languages.items() if language == "zh-CN"} == chinese
+    assert {name for name, language in languages.items() if language == "en"} == set(found) - chinese
+    assert {name for name, page in found.items() if "目录" in page.text} == chinese
+    assert {name for name, page in found.items() if "Table of contents" in page.text}.isdisjoint(chinese)
+    assert "Table of contents" in found["guarantees.html"].text
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def browser(site, tmp_path):
+    """A browser, and the address of the site."""
+    handler = functools.partial(QuietHandler, directory=site[0])
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            browser = Browser(tmp_path)
+            try:
+                yield browser, f"http://127.0.0.1:{server.server_port}/"
+            finally:
+                browser.close()
+        finally:
+            server.shutdown()
+
+
+def until(wanted, get):
+    """Waits until get() returns this value."""
+    end = time.monotonic() + 60
+    while (found := get()) != wanted:
+        assert time.monotonic() < end, f"waited for {wanted}, but found {found}"
+        time.sleep(0.02)
+
+
+def test_the_search_finds_english_and_chinese_words(browser):
+    browser, address = browser
+    browser.open(address + "index.html")
+    browser.find(".md-search__input").click()
+
+    def best():
+        """The page of the first result, and those of the words that it contains."""
+        link = browser.js("return document.querySelector('.md-search-result__link')?.href ?? ''")
+        parts = urllib.parse.urlsplit(link.removeprefix(address))
+        return parts.path, *urllib.parse.parse_qs(parts.query).get("h", [])
+
+    def finds(words, *expected):
+        # All characters at once, so that the results are not those of the first characters.
+        box = browser.find(".md-search__input")
+        browser.js("arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('keyup'))", box, words)
+        until(expected, best)
+
+    finds("deadlock", "deadlocks.html", "deadlock")
+    finds("孤儿节点", "zh/guarantees.html", "孤儿节点")
+    finds("没有这样的词", "")
+    ensemble = "zh/how-to/ensemble-of-three.html"
+    finds("机架 可用区", ensemble, "机架 可用区")
+    finds("机架，", ensemble, "机架")
+    finds("机架、可用区", ensemble, "机架 可用区")
+    finds("scp机架", ensemble, "scp 机架")
+    finds("不同的机架或可用区", ensemble, "不同的机架或可用")  # a term of the index has eight characters
+    assert browser.problems() == []
+    assert browser.requested_hosts() == {urllib.parse.urlsplit(address).netloc}
+
+
+def test_found_words_are_highlighted(browser):
+    browser, address = browser
+    browser.open(address + "zh/index.html?q=" + urllib.parse.quote("孤儿节点"))
+    until("孤儿节点", lambda: browser.text(".md-search-result mark"))
+    browser.js("document.querySelector('.md-search-result__link').click()")
+    until({"孤儿节点"}, lambda: set(browser.texts("article.md-content__inner mark")))
+
+
+def test_a_theme_with_another_search_is_an_error(tmp_path):
+    with pytest.raises(SystemExit, match="search worker"):
+        builder.add_chinese_search(tmp_path)
 
 
 def test_every_header_and_command_has_a_page(site):

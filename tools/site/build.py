@@ -61,6 +61,7 @@ class Site:
         for name in ("plots", "pictures"):
             shutil.copytree(ROOT / "docs" / name, self.folder / name, dirs_exist_ok=True)
         shutil.copy(HERE / "site.css", self.folder)
+        shutil.copytree(HERE / "theme", self.folder.with_name("theme"))
         for path in sorted(ROOT.glob("docs/decisions/*.md")):
             self.nav["decisions"].append((title_of(path.read_text()), f"decisions/{path.name}"))
 
@@ -146,6 +147,14 @@ class Site:
         return text
 
 
+def add_chinese_search(output):
+    """Appends search.js to the search worker of the theme."""
+    workers = list(output.glob("assets/javascripts/workers/search.*.min.js"))
+    if len(workers) != 1:
+        raise SystemExit(f"site: expected one search worker of the theme, not {len(workers)}")
+    workers[0].write_text(workers[0].read_text() + "\n" + (HERE / "search.js").read_text())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/src/cli/conclave")
@@ -164,8 +173,8 @@ def main():
     (staged / "mkdocs.yml").write_text(site.settings())
     build = ["mkdocs", "build", "--quiet", "--strict", "--config-file", staged / "mkdocs.yml", "--site-dir", output]
     status = subprocess.run(build, check=False).returncode
-    for page in output.glob("zh/**/*.html"):
-        page.write_text(page.read_text().replace('<html lang="en"', '<html lang="zh-CN"', 1))
+    if status == 0:
+        add_chinese_search(output)
     return status
 
 
