@@ -188,12 +188,94 @@ def test_nothing_in_use(world):
     assert r.stdout == "Nobody holds or waits for /conclave/free. It would be granted at once.\n"
     r = world.conclave("why", "free", "--json")
     assert json.loads(r.stdout) == {"path": "/conclave/free", "in_use": False, "locks": [],
-                                    "deadlocks": []}
+                                    "deadlocks": [], "unreadable": []}
     assert world.ok("status", "--deadlocks") == "There is no deadlock.\n"
     world.ok("queue", "push", "q", "item")
     assert "has a queue" in world.refused("why", "q")
     world.refused("status", "--deadlocks", "--watch")
     world.refused("status", "--sort", "rate")
+
+
+def hide(world, path):
+    """Now only commands with the file `auth` can read this node."""
+    world.secret("digest:me:hunter2")
+    world.ok("znode", "acl", path, "--auth-file", "auth", "--set", "auth::cdrwa")
+
+
+NOT_FOUND = "No deadlock was found in the part that can be read."
+ACL = "not allowed by the node's ACL"
+NO_PERMISSION = 77
+
+
+def test_a_node_that_cannot_be_read_may_hide_a_deadlock(world):
+    deadlock_over(world, exec_lock)
+    hide(world, "/conclave/y")
+    hidden = [{"path": "/conclave/y", "why": ACL}]
+    for command in ["status", "--deadlocks"], ["why", "x"]:
+        assert world.conclave(*command, "--auth-file", "auth").returncode == CERTAIN
+        r = world.conclave(*command)
+        assert (r.returncode, r.stderr) == (NO_PERMISSION, ""), r
+        assert r.stdout.splitlines()[-2:] == [f"Cannot read /conclave/y: {ACL}.", NOT_FOUND]
+        r = world.conclave(*command, "--json")
+        document = json.loads(r.stdout)
+        assert (r.returncode, r.stderr) == (NO_PERMISSION, ""), r
+        assert (document["deadlocks"], document["unreadable"]) == ([], hidden)
+    # Nothing is hidden at this path.
+    assert world.conclave("why", "free").stdout.startswith("Nobody holds or waits for /conclave/free.")
+
+
+@pytest.mark.parametrize("hidden", ["/conclave", "/conclave/x", "/conclave/x/deep"])
+def test_a_lock_that_cannot_be_read_is_not_free(world, hidden):
+    """The node of the lock, or a node above it."""
+    world.hold("x/deep/lock")
+    hide(world, hidden)
+    for path in "x/deep", "x/deep/free":
+        r = world.conclave("why", path)
+        assert (r.returncode, r.stderr) == (NO_PERMISSION, ""), r
+        assert r.stdout == f"Cannot read {hidden}: {ACL}.\n"
+        r = world.conclave("why", path, "--json")
+        assert r.returncode == NO_PERMISSION
+        assert json.loads(r.stdout) == {
+            "path": "/conclave/" + path, "in_use": None, "locks": [], "deadlocks": [],
+            "unreadable": [{"path": hidden, "why": ACL}]}
+    r = world.conclave("status", "--deadlocks")
+    assert (r.returncode, r.stderr) == (NO_PERMISSION, "")
+    assert r.stdout == f"Cannot read {hidden}: {ACL}.\n{NOT_FOUND}\n"
+
+
+def test_a_lock_below_a_node_that_cannot_be_read(world):
+    """In ZooKeeper, the ACL of a node does not apply to the nodes below it."""
+    processes = deadlock_over(world, exec_lock)
+    hide(world, "/conclave")
+    r = world.conclave("why", "x")
+    assert (r.returncode, r.stderr) == (NO_PERMISSION, ""), r
+    assert r.stdout.startswith("A has held /conclave/x for ")
+    assert r.stdout.endswith(f"Cannot read /conclave: {ACL}.\n{NOT_FOUND}\n")
+    assert json.loads(world.conclave("why", "x", "--json").stdout)["in_use"] is True
+    for p in processes:
+        p.terminate()
+
+
+def test_a_contender_that_cannot_be_read_may_be_in_a_deadlock(world):
+    _, line = world.hold("x")
+    hide(world, line["node"])
+    r = world.conclave("why", "x")
+    assert (r.returncode, r.stderr) == (NO_PERMISSION, ""), r
+    assert r.stdout.endswith(NOT_FOUND + "\n")
+    assert world.conclave("status", "--deadlocks").returncode == NO_PERMISSION
+
+
+def test_only_some_of_many_unreadable_nodes_are_listed(world):
+    world.hold("x")
+    for i in range(7):
+        world.ok("znode", "create", f"hidden{i}")
+        hide(world, f"/conclave/hidden{i}")
+    r = world.conclave("why", "x")
+    assert r.returncode == NO_PERMISSION
+    lines = r.stdout.splitlines()
+    assert lines[-4:] == [f"Cannot read /conclave/hidden3: {ACL}.",
+                          f"Cannot read /conclave/hidden4: {ACL}.",
+                          "Cannot read 2 more nodes.", NOT_FOUND]
 
 
 def test_sessions_of_kazoo_are_a_possible_deadlock(served):

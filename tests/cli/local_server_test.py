@@ -366,3 +366,31 @@ def test_a_folder_whose_path_cannot_be_in_a_connect_string(world, separator):
     for command in ["lock", "x", "--", "echo", "ran"], ["local", "status"]:
         assert folder in world.refused(*command, env={"CONCLAVE_LOCAL": folder})
     assert not os.path.exists(folder)
+
+
+def on_file_system(world, magic):
+    """Runs a command for which the folders of this test are on this type of file system."""
+    preloaded = {"LD_PRELOAD": os.environ["CONCLAVE_FAKE_STATFS"], "FAKE_STATFS_TYPE": magic}
+    # AddressSanitizer must not insist on being the first library.
+    options = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return world.conclave("znode", "ls", "/", env={**preloaded, "ASAN_OPTIONS": options})
+
+
+@pytest.mark.parametrize("name, magic", [
+    ("NFS", "6969"), ("SMB", "517b"), ("SMB", "ff534d42"), ("SMB", "fe534d42"),
+    ("AFS", "5346414f"), ("AFS", "6b414653"), ("CephFS", "c36400"), ("Lustre", "bd00bd0"),
+    ("GPFS", "47504653"), ("BeeGFS", "19830326"), ("GFS2", "1161970"), ("OCFS2", "7461636f"),
+    ("vboxsf", "786f4256")])
+def test_a_network_file_system_is_refused(world, name, magic):
+    r = on_file_system(world, magic)
+    assert (r.returncode, r.stdout) == (69, ""), r
+    assert f"{world.local} is on a network file system ({name}); set CONCLAVE_LOCAL" in r.stderr
+    assert servers(world) == []
+
+
+@pytest.mark.parametrize("magic", [
+    "ef53", "58465342", "9123683e", "1021994", "794c7630", "2fc12fc1", "65735546", "1021997"])
+def test_a_file_system_that_may_be_local_is_accepted(world, magic):
+    """ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, FUSE and 9p."""
+    r = on_file_system(world, magic)
+    assert (r.returncode, r.stderr) == (0, ""), r

@@ -300,6 +300,30 @@ def test_a_missing_password_file(world):
                                 "missing", "x", "--", "true")
 
 
+@pytest.mark.parametrize("given, missing", [
+    (["tls-key"], "tls-cert"), (["tls-key-password-file"], "tls-key"),
+    (["tls-cert", "tls-key-password-file"], "tls-key")], ids=str)
+@pytest.mark.parametrize("where", ["flag", "file"])
+def test_a_tls_setting_without_effect_is_refused(world, config, where, given, missing):
+    """Otherwise the connection would be without TLS, or the server would get no certificate."""
+    certificate(world)
+    files = {"tls-cert": "cert.pem", "tls-key": "key.pem",
+             "tls-key-password-file": world.secret("hunter2\n", "password")}
+    _, address = world.serve()
+    args = []
+    if where == "flag":
+        args = [word for name in given for word in (f"--{name}", files[name])]
+    else:
+        config(*(f"{name} = {world.path(files[name])}" for name in given))
+    said = world.refused("lock", "-C", address, *args, "x", "--", "echo", "ran")
+    first = "--" if where == "flag" else f"{world.path('config')}:{len(given)}: "
+    assert f"{first}{given[-1]} has no effect without {missing}" in said
+    # The other source may have the missing setting.
+    if given == ["tls-key"]:
+        assert "tls" in world.refused("status", "-C", address, *args, "--tls-cert", "cert.pem",
+                                      "--connect-timeout", "0.1", code=69).lower()
+
+
 def certificate(world):
     r = world.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                   "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",

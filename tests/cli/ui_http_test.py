@@ -446,6 +446,9 @@ def test_the_page_inside_the_server(world):
     assert server.wait(30) == 0
     assert time.monotonic() - began < 5
     assert "--idle-exit" in world.refused("serve", "--http", "0", "--idle-exit", "1m")
+    for flag in ["--http-token-file", "missing"], ["--http-allow-actions"], ["--http-host-name", "x"]:
+        said = world.refused("serve", "--durability", "none", "--listen", "127.0.0.1:0", *flag)
+        assert f"{flag[0]} requires --http" in said
     assert "--http needs" in world.refused("serve", "--durability", "none", "--http", "0")
 
 

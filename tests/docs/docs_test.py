@@ -289,6 +289,15 @@ def test_the_list_of_metrics_agrees_with_the_server():
     assert sorted(re.findall(r"`(\w+)`", " ".join(first for first, _ in rows))) == sorted(reported)
 
 
+def test_the_list_of_network_file_systems_agrees_with_the_program():
+    source = (ROOT / "src/cli/connect/local_server.cpp").read_text()
+    refused = re.findall(r'file_system\{\w+, "(\w+)"\}', source)
+    page = " ".join((ROOT / "docs/cli.md").read_text().split())
+    (listed,) = re.findall(r"Commands refuse a folder on ([\w, ]+)\.", page)
+    assert len(refused) > 5
+    assert sorted(set(refused)) == sorted(re.split(", | and ", listed))
+
+
 # --- translations
 
 

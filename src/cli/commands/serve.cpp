@@ -134,11 +134,15 @@ void add_flags(CLI::App& app, serve_flags& f) {
   app.add_option("--idle-exit", f.idle_exit,
                  "exit after this time without sessions and connections")
       ->type_name("TIME");
-  app.add_option("--http", f.http.listen,
-                 "address of a web page that shows the locks and queues, and of metrics; see "
-                 "`conclave ui`")
-      ->type_name("[ADDRESS:]PORT");
+  auto* const http =
+      app.add_option("--http", f.http.listen,
+                     "address of a web page that shows the locks and queues, and of metrics; see "
+                     "`conclave ui`")
+          ->type_name("[ADDRESS:]PORT");
   add_ui_flags(app, f.http, "http-");
+  for (auto* const option :
+       app.get_options([](const CLI::Option* o) { return o->get_name().starts_with("--http-"); }))
+    option->needs(http);
   app.add_option("--backup", f.backup,
                  "do not serve; let the running server write a copy of its data to FILE")
       ->type_name("FILE")

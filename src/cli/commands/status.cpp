@@ -18,6 +18,7 @@
 #include "cli/show/duration.hpp"
 #include "cli/show/inventory_text.hpp"
 #include "cli/show/screen.hpp"
+#include "cli/show/unreadable.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -201,21 +202,18 @@ int print_deadlocks(const status_flags& f, const std::vector<std::string>& roots
                     const inspection& s) {
   const auto all = confirmed_deadlocks(c.zk(), wait_graph{s});
   if (f.json) {
-    json::array below, unreadable;
+    json::array below;
     for (const auto& root : roots) below.emplace_back(root);
-    for (const auto& [path, why] : s.unreadable)
-      unreadable.push_back(json::object{{"path", path}, {"why", why.message()}});
     print(json::object{{"below", std::move(below)},
                        {"deadlocks", deadlocks_json(all)},
-                       {"unreadable", std::move(unreadable)}});
-    return exit_code_for(all);
+                       {"unreadable", unreadable_json(s.unreadable)}});
+    return exit_code_for(all, s);
   }
   for (const auto& d : all) std::cout << deadlock_sentence(d) << "\n";
-  for (const auto& [path, why] : s.unreadable)
-    std::cout << "Cannot read " << printable(path) << ": " << why.message() << ".\n";
-  if (all.empty()) std::cout << "There is no deadlock.\n";
+  for (const auto& n : s.unreadable) std::cout << unreadable_sentence(n) << "\n";
+  if (all.empty()) std::cout << no_deadlock_sentence(s) << "\n";
   std::cout.flush();
-  return exit_code_for(all);
+  return exit_code_for(all, s);
 }
 
 int run(status_flags& f, const invocation& call) {
@@ -256,8 +254,8 @@ void describe_status(CLI::App& app, invocation& call) {
       "the names of their nodes. Ages depend on the clocks of the server and of this machine.\n"
       "Exit codes: 1 if a PATH was given and nothing is in use there; 77 if an ACL does not "
       "permit\n"
-      "to read it. With --deadlocks: 79 if there is a deadlock, 80 if there is only a possible\n"
-      "one.\n"
+      "to read it. With --deadlocks: 79 if there is a deadlock; 80 if there is only a possible\n"
+      "one; 77 if none was found, but an ACL does not permit to read everything.\n"
       "\n"
       "With --watch, the output contains the longest wait, and the hand-offs per second in the "
       "last\n"

@@ -13,6 +13,7 @@
 #include "cli/show/duration.hpp"
 #include "cli/show/node.hpp"
 #include "cli/show/text.hpp"
+#include "cli/show/unreadable.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -25,10 +26,23 @@ struct why_flags {
   bool all = false, json = false;
 };
 
-// The locks that holders may wait for are searched here.
+// The locks that holders may wait for are searched here. The path itself is also named, because it
+// may be readable even if a node above it is not.
 std::vector<std::string> search_roots(const why_flags& f, const std::string& path) {
-  if (f.all || path == "/") return {"/"};
-  return {path.substr(0, path.find('/', 1))};
+  if (f.all || path == "/") return {"/", path};
+  return {path.substr(0, path.find('/', 1)), path};
+}
+
+bool is_at_or_below(const std::string& path, const std::string& root) {
+  return root == "/" || path == root || path.starts_with(root + "/");
+}
+
+// Returns true if this node may hide contenders of the lock at the path.
+bool may_hide_lock(const unreadable_node& n, const std::string& path) {
+  if (is_at_or_below(path, n.path)) return true;
+  const auto nodes = inspected_paths({path});
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const auto& node) { return is_at_or_below(n.path, node); });
 }
 
 std::string printable_name(const contender_info& c) { return printable(contender_name(c)); }
@@ -228,6 +242,15 @@ class awaited_nodes {
   std::vector<place> next_;
 };
 
+// Adds the first nodes and the number of the others.
+void add_unreadable(const std::vector<unreadable_node>& all, std::vector<std::string>& sentences) {
+  constexpr std::size_t most = 5;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
+    sentences.push_back(unreadable_sentence(all[i]));
+  if (all.size() > most)
+    sentences.push_back("Cannot read " + std::to_string(all.size() - most) + " more nodes.");
+}
+
 int run(why_flags& f, const invocation&) {
   const auto path = node_path(f.path);
   inspect_options options;
@@ -257,27 +280,31 @@ int run(why_flags& f, const invocation&) {
                                            [&](const auto& each) { return each.same_nodes(d); }))
         relevant.push_back(d);
   }
-  for (const auto& u : g.seen().unreadable)
-    if (u.path == path || (path != "/" && u.path.starts_with(path + "/")))
-      sentences.push_back("Cannot read " + printable(u.path) + ": " + u.why.message() + ".");
   const bool in_use = !locks.empty();
+  // If the lock is in use, every unreadable node may be part of a deadlock.
+  std::vector<unreadable_node> hidden;
+  for (const auto& n : g.seen().unreadable)
+    if (in_use || may_hide_lock(n, path)) hidden.push_back(n);
+  add_unreadable(hidden, sentences);
+  const bool is_free = !in_use && hidden.empty();
   if (has_queue && !in_use)
     throw failure{usage, "why " + path + ": the path has a queue; try: conclave queue ls"};
   if (f.json) {
     print(json::object{{"path", path},
-                       {"in_use", in_use},
+                       {"in_use", in_use || is_free ? json::value(in_use) : json::value(nullptr)},
                        {"locks", std::move(locks)},
-                       {"deadlocks", deadlocks_json(relevant)}});
+                       {"deadlocks", deadlocks_json(relevant)},
+                       {"unreadable", unreadable_json(hidden)}});
   } else {
-    if (!in_use && sentences.empty())
+    if (is_free)
       sentences.push_back("Nobody holds or waits for " + printable(path) +
                           ". It would be granted at once.");
     for (const auto& s : sentences) std::cout << s << "\n";
     for (const auto& d : relevant) std::cout << deadlock_sentence(d) << "\n";
-    if (in_use && relevant.empty()) std::cout << "There is no deadlock.\n";
+    if (in_use && relevant.empty()) std::cout << no_deadlock_sentence(g.seen()) << "\n";
     std::cout.flush();
   }
-  return in_use ? exit_code_for(relevant) : failed;
+  return is_free ? failed : exit_code_for(relevant, g.seen());
 }
 
 }  // namespace
@@ -295,7 +322,7 @@ void describe_why(CLI::App& app, invocation& call) {
       "Whether a session is connected is known only if the servers answer the four-letter word\n"
       "cons.\n"
       "Exit codes: 0 no deadlock; 79 a deadlock; 80 a possible deadlock; 1 nobody holds or waits\n"
-      "for the lock.");
+      "for the lock; 77 no deadlock was found, but an ACL does not permit to read everything.");
   app.add_option("PATH", f->path, "path of the lock; without a leading /, it is below /conclave")
       ->required();
   app.add_flag("-a,--all", f->all,

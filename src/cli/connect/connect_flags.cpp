@@ -43,9 +43,12 @@ class setting_reader {
       into = parse_duration(text);
       if (into <= 0ms) throw std::invalid_argument{"the time must be above zero"};
     } catch (const std::invalid_argument& e) {
-      const auto source = flag.empty() ? settings_.positions.at(name) + ": " : "--";
-      throw failure{usage, source + name + ": " + e.what()};
+      throw failure{usage, full_name(flag, name) + ": " + e.what()};
     }
+  }
+  // Returns the name that the user has written, and the position of a setting in its file.
+  std::string full_name(const std::string& flag, const char* name) const {
+    return (flag.empty() ? settings_.positions.at(name) + ": " : "--") + name;
   }
 
  private:
@@ -184,10 +187,19 @@ server_address find_server(const connect_flags& f) {
   tls.certificate_file = read(f.tls_cert, "tls-cert");
   tls.key_file = read(f.tls_key, "tls-key");
   require_private(tls.key_file);
-  if (const auto name = read(f.tls_key_password_file, "tls-key-password-file"); !name.empty()) {
-    require_private(name);
-    tls.key_password = secret::from_file(name);
+  const auto password_file = read(f.tls_key_password_file, "tls-key-password-file");
+  if (!password_file.empty()) {
+    require_private(password_file);
+    tls.key_password = secret::from_file(password_file);
   }
+  if (!tls.key_file.empty() && tls.certificate_file.empty())
+    throw failure{usage,
+                  read.full_name(f.tls_key, "tls-key") +
+                      " has no effect without tls-cert; add the certificate, or leave out the key"};
+  if (!password_file.empty() && tls.key_file.empty())
+    throw failure{usage,
+                  read.full_name(f.tls_key_password_file, "tls-key-password-file") +
+                      " has no effect without tls-key; add the key, or leave out its password"};
   tls.verify_host = !read(f.tls_any_host, "tls-any-host");
   if (read(f.tls, "tls") || !tls.ca_file.empty() || !tls.certificate_file.empty() ||
       !tls.key_file.empty() || !tls.verify_host)

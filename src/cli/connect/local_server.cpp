@@ -69,18 +69,29 @@ descriptor connect_to(const std::filesystem::path& socket) {
   return s;
 }
 
-// The server's file locks and its socket work on one machine only.
+// The server's socket works on one machine only, and its file locks may do so, too. FUSE and 9p are
+// missing here, because containers and virtual machines also use them for local folders.
+struct file_system {
+  unsigned long magic;
+  const char* name;
+};
+constexpr std::array network_file_systems{
+    file_system{NFS_SUPER_MAGIC, "NFS"}, file_system{SMB_SUPER_MAGIC, "SMB"},
+    file_system{0xFF534D42, "SMB"},      file_system{0xFE534D42, "SMB"},
+    file_system{AFS_SUPER_MAGIC, "AFS"}, file_system{0x6B414653, "AFS"},
+    file_system{0x00C36400, "CephFS"},   file_system{0x0BD00BD0, "Lustre"},
+    file_system{0x47504653, "GPFS"},     file_system{0x19830326, "BeeGFS"},
+    file_system{0x01161970, "GFS2"},     file_system{0x7461636F, "OCFS2"},
+    file_system{0x786F4256, "vboxsf"},
+};
+
 void refuse_network_file_system(const std::filesystem::path& folder) {
   struct statfs found {};
   if (::statfs(folder.c_str(), &found) != 0) return;
-  constexpr std::array<unsigned long, 5> remote{NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0xFF534D42,
-                                                0xFE534D42, AFS_SUPER_MAGIC};
-  for (const auto magic : remote)
+  for (const auto& [magic, name] : network_file_systems)
     if (static_cast<unsigned long>(found.f_type) == magic)
-      throw failure{
-          unavailable,
-          folder.string() +
-              " is on a network file system; set CONCLAVE_LOCAL to a folder on this machine"};
+      throw failure{unavailable, folder.string() + " is on a network file system (" + name +
+                                     "); set CONCLAVE_LOCAL to a folder on this machine"};
 }
 
 void make_folder(const std::filesystem::path& folder) {

@@ -53,8 +53,13 @@ json::array deadlocks_json(const std::vector<deadlock>& all) {
   return list;
 }
 
-int exit_code_for(const std::vector<deadlock>& all) noexcept {
-  if (all.empty()) return ok;
+std::string no_deadlock_sentence(const inspection& s) {
+  return s.unreadable.empty() ? "There is no deadlock."
+                              : "No deadlock was found in the part that can be read.";
+}
+
+int exit_code_for(const std::vector<deadlock>& all, const inspection& s) noexcept {
+  if (all.empty()) return s.unreadable.empty() ? ok : no_permission;
   const bool certain = std::any_of(all.begin(), all.end(), [](const auto& d) { return d.certain; });
   return certain ? deadlocked : possibly_deadlocked;
 }

@@ -1,5 +1,6 @@
 #include "cli/show/contender.hpp"
 #include "cli/show/inventory_text.hpp"
+#include "cli/show/unreadable.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -52,14 +53,12 @@ json::object of(const recipe_info& r, const inventory_view& view) {
 
 json::object inventory_json(const inspection& s, const std::vector<std::string>& roots,
                             const inventory_view& view) {
-  json::array places, entries, unreadable;
+  json::array places, entries;
   for (const auto& root : roots) places.emplace_back(root);
   for (const auto* const r : ordered(s, view)) entries.push_back(of(*r, view));
-  for (const auto& [path, why] : s.unreadable)
-    unreadable.push_back(json::object{{"path", path}, {"why", why.message()}});
   return {{"below", std::move(places)},
           {"entries", std::move(entries)},
-          {"unreadable", std::move(unreadable)}};
+          {"unreadable", unreadable_json(s.unreadable)}};
 }
 
 }  // namespace conclave::cli
