@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@
 #include "conclave/session_event.hpp"
 
 namespace conclave {
+
+class metrics;
+class tracer;
 
 enum class log_level { debug, info, warning, error };
 
@@ -92,6 +96,13 @@ struct client_options {
   std::function<void(const session_event&)> on_session_event;
 
   log_callback log;  // if empty, nothing is logged
+
+  // Counts what the client does, see metrics.hpp. Several clients can share the object. If null,
+  // nothing is counted.
+  std::shared_ptr<conclave::metrics> metrics;
+  // Receives the begin and the end of acquisitions and holds, see tracer.hpp. If null, nothing is
+  // traced.
+  std::shared_ptr<conclave::tracer> tracer;
 };
 
 }  // namespace conclave

@@ -44,6 +44,7 @@ core_pointer make_core(std::shared_ptr<runtime::io_thread> thread, std::string_v
   core->driver = runtime::session_driver::start(thread->loop(), std::move(where), options);
   core->thread = std::move(thread);
   core->recipes = runtime::recipe_context::make(core->driver, core->defaults);
+  core->recipes->observe(options.metrics, options.tracer);
   return core;
 }
 

@@ -64,6 +64,13 @@ std::string describe_wait(const lock_handle& l, bool blocking, bool has_time_lim
   return recipes::format_wait(w);
 }
 
+// Called on the thread that makes the call, without the session's mutex.
+std::shared_ptr<recipes::acquisition_trace> begin_trace(const lock_handle& l, role r, deadline d) {
+  const auto& tracer = l.core->recipes->tracer();
+  if (!tracer || l.core->forked()) return nullptr;
+  return recipes::acquisition_trace::begin(*tracer, {l.object->kind(), r, l.path, d != at_once});
+}
+
 // This thread has acquired the lock with a blocking call.
 void note_acquired(const lock_handle& l, const std::optional<hold>& h) {
   if (h && l.in_wait_graph) recipes::add_hold_of_this_thread(*h);
@@ -78,11 +85,14 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
   const bool blocking = std::holds_alternative<blocking_call<Result>*>(to);
   auto wait = describe_wait(*l, blocking, d != no_deadline || stoppable == can_be_stopped::yes);
   if (!blocking) note_movable_hold(l);
+  auto trace = begin_trace(*l, r, d);
   start_waiting<Result>(l->core, std::move(to), d, [&](const recipe_call_ptr<Result>& call) {
     const auto& core = *l->core;
     const auto who = std::make_shared<caller>();
     who->role = r;
     who->waits = d != at_once;
+    who->has_deadline = d != at_once && d != no_deadline;
+    who->trace = std::move(trace);
     who->thread = call->blocking() ? this_thread() : 0;
     who->wait = std::move(wait);
     who->complete = [call, convert, defaults = core.defaults, got = who.get()](error_code ec) {
@@ -90,12 +100,12 @@ void start(const lock_pointer& l, receiver<Result> to, role r, deadline d, Conve
       const bool empty = can_be_empty<Result> && ec == not_acquired();
       call->complete(empty ? error_code{} : ec, {}, explanation(ec, *got, *defaults));
     };
-    if (l->ended) core.recipes->post([who] { who->complete(aborted()); });
+    if (l->ended) l->object->refuse(who, aborted());
     // A thread that holds the lock as a reader would wait for itself.
     else if (call->blocking() && r == role::writer &&
              l->object->held_by_thread(role::reader, who->thread) &&
              !core.recipes->session().end_reason)
-      core.recipes->post([who] { who->complete(errc::upgrade_refused); });
+      l->object->refuse(who, errc::upgrade_refused);
     else
       l->object->acquire(who);
     return [weak = std::weak_ptr{l}, who_weak = std::weak_ptr{who}](error_code why) {
@@ -227,7 +237,10 @@ bool try_lock(const lock_pointer& l, role r, deadline d) {
     recipes::add_unknown_hold_of_this_thread();
     const auto got = l->object->try_acquire_locally();
     if (got == local_result::acquired) return true;
-    if (got == local_result::in_use && d == at_once) return false;
+    if (got == local_result::in_use && d == at_once) {
+      l->object->note_local_contention();
+      return false;
+    }
   }
   using result = std::optional<hold>;
   const auto alive = l;  // the lock object may be destroyed while this thread waits

@@ -54,9 +54,10 @@ bool lock_object::grant_next_locally(const attempt_ptr& a) {
 }
 
 void lock_object::grant_locally(const attempt_ptr& a, const caller_ptr& who) {
+  if (auto* const n = counters()) n->local.add();
   a->thread = who->thread;
   a->key.number = ++last_number_;
-  a->begin_local_hold();
+  a->begin_local_hold(who->trace);
   add(a);
   last_hold(a->role) = a->hold;
   who->hold = a->hold;
@@ -86,10 +87,11 @@ void lock_object::check_kept_at(time_point when) {
   });
 }
 
-// With these callbacks, every grant and every release must pass through this class.
+// With these callbacks, and with a tracer, every grant and every release must pass through this
+// class.
 void lock_object::open_if_alone() {
   if (kept_ && kept_->others() == others::alone && kept_->can_grant_locally() &&
-      !options_->on_acquired && !options_->on_released)
+      !options_->on_acquired && !options_->on_released && !context_->tracer())
     local_.open();
 }
 
@@ -104,7 +106,7 @@ void lock_object::adopt_local_hold() {
   const auto a = std::exchange(kept_, {});
   a->thread = 0;
   a->key.number = ++last_number_;
-  a->begin_local_hold();
+  a->begin_untimed_hold();
   add(a);
   last_hold(a->role) = adopted_ = a->hold;
 }
@@ -169,11 +171,19 @@ lock_object::local_result lock_object::try_acquire_locally() noexcept {
   return confirm_local_grant() ? local_result::acquired : local_result::not_kept;
 }
 
+void lock_object::note_local_contention() noexcept {
+  if (auto* const n = counters())
+    n->calls[static_cast<std::size_t>(acquire_outcome::contended)].add();
+}
+
 bool lock_object::acquire_locally() noexcept { return local_.acquire() && confirm_local_grant(); }
 
 // The session may have expired since the lock was kept. If so, the grant is undone.
 bool lock_object::confirm_local_grant() noexcept {
-  if (clock_->now() < clock_->early_deadline()) return true;
+  if (clock_->now() < clock_->early_deadline()) {
+    if (local_grants_) local_grants_->add_one();
+    return true;
+  }
   if (!local_.release(clock_->coarse_time())) {
     const session_context::scope inside{*context_};
     if (const auto adopted = adopted_) release_hold(*adopted);

@@ -43,7 +43,8 @@ lock_object::attempt::attempt(lock_object& owner, caller_ptr who)
       options_{owner.options_},
       request_{owner.request_},
       admission_request_{owner.admission_},
-      progress_callback_{owner.progress_callback_} {}
+      progress_callback_{owner.progress_callback_},
+      counters_{owner.counters()} {}
 
 void lock_object::attempt::start(const attempt_ptr& before) {
   report(progress::kind::begins);
@@ -70,7 +71,10 @@ void lock_object::attempt::start_contender(std::shared_ptr<contender> before) {
 // --- release
 
 void lock_object::attempt::begin_release() {
-  if (hold->release()) notify_user(options_->on_released);
+  if (hold->release()) {
+    note_hold_ended({});
+    notify_user(options_->on_released);
+  }
   release_admission();
   stage_ = stage::releasing;
   report(progress::kind::releasing);
@@ -169,9 +173,26 @@ void lock_object::attempt::begin_hold() {
               contender_->id());
 }
 
+void lock_object::attempt::note_hold_begun() {
+  if (counters_ == nullptr) return;
+  counters_->holding.add();
+  hold_begun_ = context_->now();
+}
+
+void lock_object::attempt::note_hold_ended(error_code why_lost) {
+  if (const auto begun = std::exchange(hold_begun_, {})) {
+    counters_->holding.subtract_one();
+    counters_->hold.add(context_->now() - *begun);
+  }
+  if (why_lost && counters_ != nullptr) counters_->lost.add(why_lost);
+  if (trace_) context_->post([t = std::exchange(trace_, {}), why_lost] { t->end_hold(why_lost); });
+}
+
 void lock_object::attempt::granted() {
   release_admission();
   begin_hold();
+  note_hold_begun();
+  if (waiting_caller) trace_ = waiting_caller->trace;
   if (options_->on_revocation) contender_->report_revocations();
   report(progress::kind::granted);
   notify_user(options_->on_acquired);
@@ -248,6 +269,7 @@ void lock_object::attempt::lost(error_code why) {
     return;
   }
   hold->lose(why);
+  note_hold_ended(why);
   context_->post([h = hold, f = options_->on_lost, why] {
     h->loss().request_stop();
     if (f) f(conclave::hold{h}, why);
@@ -288,12 +310,21 @@ recall_watch::state lock_object::attempt::others() const {
 }
 
 void lock_object::attempt::end_local_hold() {
-  if (hold->release()) notify_user(options_->on_released);
+  if (hold->release()) {
+    note_hold_ended({});
+    notify_user(options_->on_released);
+  }
   stage_ = stage::kept;
   contender_->report_revocations();
 }
 
-void lock_object::attempt::begin_local_hold() {
+void lock_object::attempt::begin_local_hold(std::shared_ptr<acquisition_trace> t) {
+  begin_untimed_hold();
+  note_hold_begun();
+  trace_ = std::move(t);
+}
+
+void lock_object::attempt::begin_untimed_hold() {
   stage_ = stage::contending;
   hold = std::make_shared<hold_state>(context_);
   begin_hold();

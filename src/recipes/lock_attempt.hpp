@@ -48,7 +48,9 @@ class lock_object::attempt final : public contender_events,
   // Ends the current caller's hold. The contender still holds the lock.
   void end_local_hold();
   // Begins a new hold of the same contender.
-  void begin_local_hold();
+  void begin_local_hold(std::shared_ptr<acquisition_trace> t);
+  // Like begin_local_hold(), but for a hold that began earlier, without the mutex.
+  void begin_untimed_hold();
   std::size_t local_handoffs = 0;  // local grants while other contenders may wait
 
  private:
@@ -77,6 +79,9 @@ class lock_object::attempt final : public contender_events,
   std::string text_of_wait() const;
   void start_contender(std::shared_ptr<contender> before = {});
   void begin_hold();
+  void note_hold_begun();
+  // Must be called if the hold was released or lost.
+  void note_hold_ended(error_code why_lost);
   // If a local caller holds the lock, makes its hold the hold of this attempt, so that events reach
   // that caller.
   void adopt_local_hold();
@@ -98,7 +103,10 @@ class lock_object::attempt final : public contender_events,
   bool position_reported_ = false;
   bool was_revoked_ = false;  // another program has asked for the release
   std::shared_ptr<const progress_callback> progress_callback_;
-  std::string node_;  // used for the progress_callback only
+  std::string node_;                          // used for the progress_callback only
+  lock_counters* counters_;                   // null if nothing is counted
+  std::optional<time_point> hold_begun_;      // of a hold that is timed
+  std::shared_ptr<acquisition_trace> trace_;  // of the current hold; may be null
 };
 
 }  // namespace conclave::recipes

@@ -41,12 +41,27 @@ std::shared_ptr<const lock_options> shared_options(lock_options o) {
   return all_default ? defaults : std::make_shared<const lock_options>(std::move(o));
 }
 
+lock_kind kind_of(const lock_request& r, bool reports_progress) {
+  if (reports_progress) return lock_kind::election;
+  if (r.granted_when == lock_request::rule::permits) return lock_kind::semaphore;
+  return r.role == layout::role::exclusive ? lock_kind::lock : lock_kind::read_write_lock;
+}
+
+acquire_outcome outcome_of(const lock_object::caller& who, const error_code& ec) {
+  if (!ec) return acquire_outcome::acquired;
+  if (ec == cancelled()) return acquire_outcome::cancelled;
+  if (ec != errc::lock_busy) return acquire_outcome::failed;
+  if (!who.waits) return acquire_outcome::contended;
+  return who.has_deadline ? acquire_outcome::timed_out : acquire_outcome::cancelled;
+}
+
 }  // namespace
 
 lock_object::lock_object(std::shared_ptr<session_context> context, lock_request request,
                          std::optional<lock_request> admission, const lock_options& options,
                          progress_callback f)
     : context_{std::move(context)},
+      kind_{kind_of(request, static_cast<bool>(f))},
       options_{shared_options(options)},
       progress_callback_{f ? std::make_shared<progress_callback>(std::move(f)) : nullptr},
       clock_{context_->clock()} {
@@ -62,6 +77,9 @@ lock_object::lock_object(std::shared_ptr<session_context> context, lock_request 
     if (options.tickets) admission->mode = lock_request::wait_mode::tickets;
   }
   (admission ? *admission : request).reports_position = static_cast<bool>(options.on_enqueued);
+  if (keeps_locks())
+    if (auto* const all = context_->counters())
+      local_grants_ = std::make_unique<local_grant_counter>(*all, kind_);
   request_ = std::make_shared<const lock_request>(std::move(request));
   if (admission) admission_ = std::make_shared<const lock_request>(std::move(*admission));
 }
@@ -109,12 +127,25 @@ lock_object::attempt_ptr lock_object::hold_to_release(role r, std::uint64_t thre
 
 // --- acquiring
 
+void lock_object::note_called(caller& who) {
+  auto* const n = counters();
+  if (n == nullptr) return;
+  n->waiting.add();
+  who.called = context_->now();
+}
+
 bool lock_object::busy_for(role r) const {
   if (r == role::reader || request_->granted_when == lock_request::rule::permits) return false;
   return kept_ || has_attempt(role::exclusive) || has_attempt(role::writer);
 }
 
+void lock_object::refuse(const caller_ptr& who, error_code why) {
+  note_called(*who);
+  complete(who, why);
+}
+
 void lock_object::acquire(const caller_ptr& who) {
+  note_called(*who);
   if (kept_ && acquire_kept(who)) return;
   // If there will be no other session, no caller waits here. Its request fails at once and returns
   // the reason.
@@ -323,7 +354,13 @@ bool lock_object::held_by_thread(role r, std::uint64_t thread) const {
 }
 
 void lock_object::complete(const caller_ptr& who, error_code ec) {
-  if (who) context_->post([who, ec] { who->complete(ec); });
+  if (!who) return;
+  const auto outcome = outcome_of(*who, ec);
+  if (auto* const n = counters()) n->completed(outcome, context_->now() - who->called);
+  context_->post([who, ec, outcome] {
+    if (who->trace) who->trace->end_acquire(outcome, ec, who->hold);
+    who->complete(ec);
+  });
 }
 
 }  // namespace conclave::recipes

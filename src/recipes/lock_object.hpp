@@ -19,7 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "base/metric_counters.hpp"
 #include "conclave/lock_options.hpp"
+#include "recipes/acquisition_trace.hpp"
 #include "recipes/contender.hpp"
 #include "recipes/hold_state.hpp"
 #include "recipes/local_lock.hpp"
@@ -71,15 +73,20 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
     std::function<void(error_code)> complete;
     lock_object::role role = role::exclusive;
     bool waits = true;                 // if false, fails with lock_busy unless the lock is free
+    bool has_deadline = false;         // errc::lock_busy means that the deadline has passed
     std::uint64_t thread = 0;          // the thread of a blocking call, otherwise 0
     std::shared_ptr<hold_state> hold;  // the hold of this call
     std::string wait;                  // see the constructor of contender
     std::string mismatch;              // explains a conflict with another use of the path
     std::weak_ptr<attempt> at_server;  // not set while the call waits locally
+    std::shared_ptr<acquisition_trace> trace;  // null if the call is not traced
+    time_point called{};                       // set only if calls are counted
   };
   using caller_ptr = std::shared_ptr<caller>;
 
   void acquire(const caller_ptr& who);
+  // Completes a call that must not begin.
+  void refuse(const caller_ptr& who, error_code why);
   // Completes the call with `why`, unless the call has already completed.
   void give_up(const caller_ptr& who, error_code why);
 
@@ -106,12 +113,15 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // If there is none now, returns the hold that was granted last, or null if there never was one.
   std::shared_ptr<hold_state> hold(role r, std::uint64_t thread = 0);
   bool held_by_thread(role r, std::uint64_t thread) const;
+  lock_kind kind() const noexcept { return kind_; }
 
   // --- called outside of a session_context::scope, by any thread
 
   // Acquires a kept lock, without a request. On failure, the caller must call acquire().
   enum class local_result { acquired, in_use, not_kept };
   local_result try_acquire_locally() noexcept;
+  // The caller gives up after try_acquire_locally() has returned local_result::in_use.
+  void note_local_contention() noexcept;
   // Like try_acquire_locally(), but waits while other threads hold the kept lock. Returns false if
   // the lock is not kept.
   bool acquire_locally() noexcept;
@@ -130,6 +140,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
     auto operator<=>(const attempt_key&) const = default;
   };
 
+  void note_called(caller& who);
   bool busy_for(role r) const;
   void begin(const caller_ptr& who);
   void ended(const attempt_ptr& a, error_code why);
@@ -170,7 +181,14 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   void complete_waiting(error_code why);
   void complete(const caller_ptr& who, error_code ec);
 
+  // Returns null if nothing is counted.
+  lock_counters* counters() const noexcept {
+    auto* const all = context_->counters();
+    return all == nullptr ? nullptr : &all->of(kind_);
+  }
+
   std::shared_ptr<session_context> context_;
+  const lock_kind kind_;
   // The request of the last attempt. Attempts with the same request share it.
   std::shared_ptr<const lock_request> request_;
   std::shared_ptr<const lock_request> admission_;  // null if there is no admission lock
@@ -191,7 +209,8 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   time_point last_release_{};
 
   std::shared_ptr<const session_clock> clock_;
-  local_lock local_;  // open only while kept_ is set
+  local_lock local_;                                   // open only while kept_ is set
+  std::unique_ptr<local_grant_counter> local_grants_;  // null if nothing is counted
   // The attempt whose lock the object keeps. No caller holds the lock, unless a thread has acquired
   // it through local_.
   attempt_ptr kept_;

@@ -17,12 +17,17 @@
 #include <vector>
 
 #include "conclave/boot_clock.hpp"
+#include "conclave/metrics.hpp"
 #include "conclave/session_event.hpp"
 #include "recipes/error_class.hpp"
 #include "recipes/owned_node_registry.hpp"
 #include "recipes/shared_listing.hpp"
 #include "requests/requests.hpp"
 #include "session/operation.hpp"
+
+namespace conclave {
+class tracer;
+}
 
 namespace conclave::recipes {
 
@@ -88,6 +93,11 @@ class session_clock {
 class session_context : public session_clock {
  public:
   explicit session_context(std::shared_ptr<const requests::defaults> d) : defaults_{std::move(d)} {}
+  // Must be called before the first recipe is created. See client_options.
+  void observe(std::shared_ptr<metrics> m, std::shared_ptr<conclave::tracer> t) {
+    metrics_ = std::move(m);
+    tracer_ = std::move(t);
+  }
   session_context(const session_context&) = delete;
   session_context& operator=(const session_context&) = delete;
   virtual ~session_context() = default;
@@ -117,6 +127,11 @@ class session_context : public session_clock {
 
   void session_changed(const session_event& e);
   void time_passed(time_point now);
+
+  // Returns null if nothing is counted.
+  metric_counters* counters() const noexcept { return metrics_ ? &metrics_->counters() : nullptr; }
+  // Null if nothing is traced.
+  const std::shared_ptr<conclave::tracer>& tracer() const noexcept { return tracer_; }
 
   // --- for recipes, called inside a scope
 
@@ -195,6 +210,8 @@ class session_context : public session_clock {
 
   std::mutex mutex_;
   std::shared_ptr<const requests::defaults> defaults_;
+  std::shared_ptr<metrics> metrics_;
+  std::shared_ptr<conclave::tracer> tracer_;
   std::vector<std::function<void()>> callbacks_;
   // Listeners and monitored holds in the order in which they were added. So a simulated history
   // does not depend on addresses.

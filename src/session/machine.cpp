@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/metric_counters.hpp"
 #include "session/paths.hpp"
 
 namespace conclave::session {
@@ -29,6 +30,7 @@ error_code timed_out() { return {ETIMEDOUT, boost::system::system_category()}; }
 
 machine::machine(connect_string where, const client_options& options, std::uint64_t shuffle_seed)
     : options_{options},
+      counters_{options.metrics ? &options.metrics->counters() : nullptr},
       chroot_{std::move(where.chroot)},
       hosts_{std::move(where.hosts), options.reconnect, shuffle_seed},
       timeout_{options.session_timeout},
@@ -188,6 +190,7 @@ void machine::connected(time_point now, std::int32_t process_binding) {
 
 void machine::disconnected(error_code why, time_point now) {
   if (phase_ == phase::connecting || phase_ == phase::handshaking) {
+    if (counters_ != nullptr) counters_->sessions.failed_attempts.add();
     last_failure_ = to_string(host_) + ": " + why.message();
     log(log_level::warning, "cannot connect to " + last_failure_);
   }
@@ -473,10 +476,24 @@ session_state machine::state() const noexcept {
 
 void machine::complete(std::unique_ptr<operation> op, error_code ec) {
   outstanding_bytes_ -= op->frame.size();
+  if (counters_ != nullptr) counters_->requests.completed(ec);
   notices_.push_back(completion{std::move(op), ec});
 }
 
+void machine::count_event(kind k) noexcept {
+  auto& n = counters_->sessions;
+  switch (k) {
+    case kind::connected: return n.started.add();
+    case kind::suspended: return n.connections_lost.add();
+    case kind::reconnected: return n.reconnects.add();
+    case kind::expired: return n.expired.add();
+    case kind::closed:
+    case kind::authentication_failed: return;
+  }
+}
+
 void machine::report(kind k, error_code why) {
+  if (counters_ != nullptr) count_event(k);
   notices_.push_back(session_event{k, session_id_, why});
 }
 

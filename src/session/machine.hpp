@@ -23,6 +23,7 @@
 #include "conclave/client_options.hpp"
 #include "conclave/connect_string.hpp"
 #include "conclave/error.hpp"
+#include "conclave/metrics.hpp"
 #include "conclave/session_event.hpp"
 #include "conclave/watch.hpp"
 #include "session/host_rotation.hpp"
@@ -225,9 +226,11 @@ class machine {
 
   void complete(std::unique_ptr<operation> op, error_code ec);
   void report(session_event::kind k, error_code why = {});
+  void count_event(session_event::kind k) noexcept;
   duration connect_wait() const noexcept;
 
   client_options options_;
+  metric_counters* const counters_;  // null if options_.metrics is null
   std::string chroot_;
   host_rotation hosts_;
   endpoint host_;  // the server that is being tried or is connected

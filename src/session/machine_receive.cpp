@@ -1,6 +1,7 @@
 // Processes received bytes: the handshake, replies and watch events.
 #include <utility>
 
+#include "base/metric_counters.hpp"
 #include "session/machine.hpp"
 #include "session/paths.hpp"
 
@@ -258,6 +259,7 @@ machine::message_result machine::take_reply(const wire::reply_header& header, wi
   if (!sent.op->read_reply(header, in)) return malformed;
   auto op = std::move(sent.op);
   const bool covered = sent.covered;
+  if (counters_ != nullptr) counters_->requests.latency.add(last_heard_ - sent.sent_at);
   in_flight_.pop_front();
   const bool watching = store_watch(*op, header.error);
   // The persistent watch that would have delivered the event was not set, so no server has this

@@ -6,14 +6,22 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "conclave/metrics.hpp"
 #include "web/moment.hpp"
 
 namespace conclave::web {
 
 struct histogram {
   // The upper bounds of the buckets, in seconds. The last bucket has no bound.
-  static constexpr std::array<double, 16> limits{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
-                                                 0.5,   1,      2.5,   5,    10,    30,   120, 600};
+  // The limits of duration_histogram from one millisecond on. The page learns about grants from
+  // watch events, so shorter times mean nothing.
+  static constexpr auto limits = [] {
+    std::array<double, 16> longest{};
+    const auto& all = duration_histogram::limits;
+    std::copy(all.end() - longest.size(), all.end(), longest.begin());
+    return longest;
+  }();
+  static_assert(limits.front() == 0.001);
 
   std::array<std::uint64_t, limits.size() + 1> counts{};
   double sum = 0;  // in seconds

@@ -1,22 +1,23 @@
 #include "web/metrics.hpp"
 
-#include <charconv>
 #include <map>
-#include <utility>
+
+#include "conclave/detail/prometheus_writer.hpp"
 
 namespace conclave::web {
 namespace {
 
+using detail::prometheus_writer;
 using kind = recipe_info::kind;
 
 // The value of the label `kind`.
 const char* label_of(kind k) {
   switch (k) {
-    case kind::lock: return "lock";
-    case kind::read_write_lock: return "read_write_lock";
-    case kind::semaphore: return "semaphore";
+    case kind::lock: return to_string(lock_kind::lock);
+    case kind::read_write_lock: return to_string(lock_kind::read_write_lock);
+    case kind::semaphore: return to_string(lock_kind::semaphore);
     case kind::queue: return "queue";
-    case kind::election: return "election";
+    case kind::election: return to_string(lock_kind::election);
     case kind::unused: break;
   }
   return "unused";
@@ -24,65 +25,17 @@ const char* label_of(kind k) {
 
 constexpr kind lock_kinds[] = {kind::lock, kind::read_write_lock, kind::semaphore, kind::election};
 
-class metric_writer {
- public:
-  void family(const char* name, const char* type, const char* help) {
-    name_ = name;
-    text_.append("# HELP ").append(name).append(" ").append(help).append("\n");
-    text_.append("# TYPE ").append(name).append(" ").append(type).append("\n");
-  }
-  // `labels` is empty or the part between the braces.
-  void sample(const std::string& labels, double value, const char* suffix = "") {
-    text_.append(name_).append(suffix);
-    if (!labels.empty()) text_.append("{").append(labels).append("}");
-    text_.append(" ").append(number(value)).append("\n");
-  }
-  void sample(const std::string& labels, std::uint64_t value, const char* suffix = "") {
-    text_.append(name_).append(suffix);
-    if (!labels.empty()) text_.append("{").append(labels).append("}");
-    text_.append(" ").append(std::to_string(value)).append("\n");
-  }
-  void sample(const std::string& labels, const histogram& h) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < h.counts.size(); ++i) {
-      sum += h.counts[i];
-      const auto limit = i < histogram::limits.size() ? number(histogram::limits[i]) : "+Inf";
-      sample(labels + ",le=\"" + limit + "\"", sum, "_bucket");
-    }
-    sample(labels, h.sum, "_sum");
-    sample(labels, h.total, "_count");
-  }
-  std::string text() { return std::move(text_); }
-
- private:
-  static std::string number(double value) {
-    char digits[32];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    return {digits, end};
-  }
-
-  std::string name_, text_;
-};
-
-std::string escaped(const std::string& value) {
-  std::string text;
-  for (const char c : value) {
-    if (c == '\\' || c == '"') text += '\\';
-    if (c == '\n')
-      text += "\\n";
-    else
-      text += c;
-  }
-  return text;
+void sample(prometheus_writer& to, const std::string& labels, const histogram& h) {
+  to.sample(labels, h.limits, h.counts, h.sum);
 }
 
 std::string labels_of(const recipe_view& r) {
-  return "path=\"" + escaped(r.path) + "\",kind=\"" + label_of(r.kind) + "\",layout=\"" +
-         escaped(r.layout) + "\"";
+  return "path=\"" + prometheus_writer::escaped(r.path) + "\",kind=\"" + label_of(r.kind) +
+         "\",layout=\"" + prometheus_writer::escaped(r.layout) + "\"";
 }
 
 // The names are those of Apache ZooKeeper's own metrics, so that its dashboards work.
-void server_metrics(metric_writer& to, const std::map<std::string, double>& server) {
+void server_metrics(prometheus_writer& to, const std::map<std::string, double>& server) {
   struct name {
     const char *mntr, *metric, *type, *help;
   };
@@ -120,7 +73,7 @@ std::string kind_label(kind k) { return std::string{"kind=\""} + label_of(k) + "
 }  // namespace
 
 std::string metrics_text(const live_state& s, live_model::connection_state connection, moment at) {
-  metric_writer to;
+  prometheus_writer to;
   to.family("conclave_up", "gauge", "1 if there is a connection to ZooKeeper.");
   to.sample("", std::uint64_t{connection.is_connected});
 
@@ -136,10 +89,10 @@ std::string metrics_text(const live_state& s, live_model::connection_state conne
   to.family("conclave_lock_wait_seconds", "histogram",
             "Time from the creation of a contender's node to the grant.");
   for (const auto k : lock_kinds)
-    to.sample(kind_label(k), s.totals[static_cast<std::size_t>(k)].waits);
+    sample(to, kind_label(k), s.totals[static_cast<std::size_t>(k)].waits);
   to.family("conclave_lock_hold_seconds", "histogram", "Time from the grant to the release.");
   for (const auto k : lock_kinds)
-    to.sample(kind_label(k), s.totals[static_cast<std::size_t>(k)].holds);
+    sample(to, kind_label(k), s.totals[static_cast<std::size_t>(k)].holds);
   to.family("conclave_handoffs_total", "counter",
             "Number of releases after which a waiter was granted the lock.");
   for (const auto k : lock_kinds)

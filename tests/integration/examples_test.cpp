@@ -36,7 +36,7 @@ TEST(examples, quickstart_creates_and_watches) {
 TEST(examples, fail_with_a_message_and_an_exit_code) {
   for (const std::string example :
        {"quickstart", "lock", "timed_lock", "read_write", "reentrant", "fenced_write", "election",
-        "queue", "work_queue", "awaitable"}) {
+        "queue", "work_queue", "awaitable", "metrics"}) {
     const auto output = output_of(example, shared_server().connect_string() + "/missing", 1);
     EXPECT_NE(output.find(example + ": "), std::string::npos) << output;
   }
@@ -67,6 +67,12 @@ TEST(examples, read_write) {
 }
 TEST(examples, reentrant) {
   expect_lines("reentrant", {"held 2 times", "held 2 times", "held by this thread: false"});
+}
+TEST(examples, metrics) {
+  expect_lines("metrics", {"begin of a call: /examples/metrics\n", "end of the call: acquired\n",
+                           "begin of the hold with token ", "end of the hold: released\n",
+                           "acquired 1, lost 0\n", "conclave_sessions_total 1\n",
+                           "conclave_lock_calls_total{kind=\"lock\",outcome=\"acquired\"} 1\n"});
 }
 TEST(examples, fenced_write) { expect_lines("fenced_write", {"accepted: false", "refused: "}); }
 TEST(examples, election) {

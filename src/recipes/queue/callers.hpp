@@ -37,6 +37,7 @@ struct queue_caller {
   std::shared_ptr<const queue_user> user;  // null if the consumer has only one user
   bool waits = true;
   std::optional<error_code> gave_up_with;  // set if the caller gave up while its item is acquired
+  time_point called{};                     // set only if calls are counted
 
  private:
   friend class waiting_callers;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/metric_counters.hpp"
 #include "recipes/queue/names.hpp"
 
 namespace conclave::recipes {
@@ -34,7 +35,14 @@ void claim::begin(lock_request r, std::function<void(error_code)> begun,
   c->start();
 }
 
+// The claim was completed, released or lost.
+void claim::note_ended() {
+  if (auto* const all = context_->counters())
+    all->queues.claim_time.add(context_->now() - claimed_);
+}
+
 void claim::granted() {
+  if (context_->counters() != nullptr) claimed_ = context_->now();
   hold_->begin(contender_->fencing_token(), contender_->session_id(), {contender_->path()},
                contender_->id());
   if (const auto begun = std::exchange(begun_, {})) begun({});
@@ -48,14 +56,20 @@ void claim::failed(error_code why) {
 void claim::lost(error_code why) {
   ended_ = true;
   hold_->lose(why);
+  note_ended();
+  if (auto* const all = context_->counters()) all->queues.lost_claims.add(why);
   context_->post([h = hold_] { h->loss().request_stop(); });
 }
 
 void claim::complete(std::function<void(error_code)> completed) {
+  auto* const all = context_->counters();
+  if (all != nullptr) complete_called_ = context_->now();
   if (std::exchange(ended_, true)) {
+    if (all != nullptr) all->queues.complete.completed(errc::lock_lost, {});
     context_->post([completed = std::move(completed)] { completed(errc::lock_lost); });
     return;
   }
+  note_ended();
   hold_->release();
   completed_ = std::move(completed);
   const auto c = contender_;
@@ -65,6 +79,8 @@ void claim::complete(std::function<void(error_code)> completed) {
 
 void claim::release() {
   if (std::exchange(ended_, true)) return;
+  note_ended();
+  if (auto* const all = context_->counters()) all->queues.released_claims.add();
   hold_->release();
   const auto c = contender_;
   c->mute();
@@ -75,6 +91,10 @@ void claim::release() {
 void claim::gone() {
   if (completed_) {
     const auto ec = contender_->release_result();
+    if (auto* const all = context_->counters()) {
+      all->queues.complete.completed(ec, context_->now() - complete_called_);
+      if (!ec) all->queues.popped_items.add();
+    }
     context_->post([completed = std::move(completed_), ec] { completed(ec); });
   }
   // The claim and its contender own each other. Posting destroys the contender outside of the

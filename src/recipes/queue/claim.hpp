@@ -45,6 +45,8 @@ class claim final : public contender_events, public std::enable_shared_from_this
   void gone() override;
 
  private:
+  void note_ended();
+
   std::shared_ptr<session_context> context_;
   queue_item item_;
   std::string path_;
@@ -55,7 +57,9 @@ class claim final : public contender_events, public std::enable_shared_from_this
   std::function<void(error_code)> begun_;
   std::function<void(error_code)> completed_;
   std::function<void()> released_;
-  bool ended_ = false;  // completed, released, lost or failed
+  bool ended_ = false;            // completed, released, lost or failed
+  time_point claimed_{};          // set only if claims are counted
+  time_point complete_called_{};  // set only if claims are counted
 };
 
 }  // namespace conclave::recipes

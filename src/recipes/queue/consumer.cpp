@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/metric_counters.hpp"
 #include "recipes/queue/layout_check.hpp"
 
 namespace conclave::recipes {
@@ -27,6 +28,7 @@ consumer::consumer(std::shared_ptr<session_context> context,
 // --- callers
 
 void consumer::acquire(const caller_ptr& who) {
+  if (context_->counters() != nullptr) who->called = context_->now();
   if (phase_ == phase::closing) return complete(who, cancelled());
   callers_.push_back(who);
   if (phase_ == phase::not_started) {
@@ -67,6 +69,12 @@ void consumer::remove_user(const std::shared_ptr<queue_user>& user, error_code w
 }
 
 void consumer::complete(const caller_ptr& who, error_code ec, std::optional<acquired_item> what) {
+  if (auto* const all = context_->counters()) {
+    const bool pops = options_.mode == mode::pop;
+    auto& n = pops ? all->queues.pop : all->queues.claim;
+    n.completed(ec || what ? ec : errc::lock_busy, context_->now() - who->called);
+    if (pops && what) all->queues.popped_items.add();
+  }
   context_->post(
       [who, ec, what = std::move(what)]() mutable { who->complete(ec, std::move(what)); });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/metric_counters.hpp"
 #include "recipes/error_class.hpp"
 #include "recipes/large_request.hpp"
 #include "recipes/make_path.hpp"
@@ -61,6 +62,7 @@ bool producer::fits(const push_request& r) const {
 }
 
 void producer::push(const request_ptr& r) {
+  if (context_->counters() != nullptr) r->called = context_->now();
   if (phase_ == phase::closing) return complete(r, cancelled());
   if (r->items.empty()) return complete(r, {});
   if (!fits(*r)) return complete(r, errc::too_large);
@@ -90,6 +92,10 @@ void producer::close(error_code why) {
 }
 
 void producer::complete(const request_ptr& r, error_code ec) {
+  if (auto* const all = context_->counters()) {
+    all->queues.push.completed(ec, context_->now() - r->called);
+    if (!ec) all->queues.pushed_items.add(r->items.size());
+  }
   context_->post([r, ec] { r->complete(ec); });
 }
 

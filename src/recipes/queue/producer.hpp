@@ -34,6 +34,7 @@ class producer : public std::enable_shared_from_this<producer> {
     bool waits = true;  // whether the push waits for capacity
     // The error if the caller gave up after the push was sent. Used if the push had no effect.
     error_code gave_up_with{};
+    time_point called{};  // set only if calls are counted
   };
   using request_ptr = std::shared_ptr<push_request>;
 

@@ -15,6 +15,7 @@ client_options options_of(const world_options& o) {
   c.session_timeout = o.session_timeout;
   c.connect_wait = o.connect_wait;
   c.renew_expired = o.renew_expired;
+  c.metrics = o.metrics;
   c.reconnect = [](unsigned n) { return std::chrono::milliseconds{std::min(100 * n, 1000u)}; };
   return c;
 }
@@ -49,6 +50,7 @@ client::client(world& w, std::size_t index, const world_options& options, std::u
       random_{seed},
       machine_{connect_string::parse(connect_string_of(options.server_addresses)),
                options_of(options), options.server_addresses == 1 ? 0 : seed} {
+  observe(options.metrics, nullptr);
   if (seed % 2 == 0)
     listings.most_in_flight = 1;  // so that listings are shared even with few contenders
 }
