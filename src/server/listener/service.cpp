@@ -199,6 +199,7 @@ void service::end_turn() {
     statistics_.min_time = statistics_.turns == 0 ? took : std::min(statistics_.min_time, took);
     statistics_.max_time = std::max(statistics_.max_time, took);
     statistics_.total_time += took;
+    statistics_.turn_times.add(took);
     ++statistics_.turns;
   }
   if (check_is_due) return_unused_space();
@@ -208,7 +209,9 @@ void service::end_turn() {
 
 void service::commit() {
   try {
+    const auto began = clock::now();
     storage_.backend->commit(core_->take_changes());
+    statistics_.commit_times.add(clock::now() - began);
     ++statistics_.commits;
   } catch (const disk_full& e) {
     handle_disk_full(e.what());

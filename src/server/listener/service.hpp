@@ -30,6 +30,7 @@
 #include "server/listener/folder_watch.hpp"
 #include "server/listener/free_memory_trimmer.hpp"
 #include "server/listener/log_limit.hpp"
+#include "server/store/sqlite_store.hpp"
 #include "server/store/store_error.hpp"
 
 namespace conclave::server_impl {
@@ -45,6 +46,12 @@ struct storage {
   // Frees some of the unused disk space, in one short step. Returns true if there is more. Throws
   // store_error. Empty if the store is only in memory.
   std::function<bool()> shrink;
+  struct disk_figures {
+    disk_usage files;
+    duration_histogram flushes;
+  };
+  // Empty if the store is only in memory.
+  std::function<disk_figures()> usage;
   std::string notice;  // logged when the service starts, unless empty
 };
 
@@ -127,6 +134,7 @@ class service {
     // Duration of turns, from the first input to the last reply.
     std::uint64_t turns = 0;
     std::chrono::microseconds min_time{0}, max_time{0}, total_time{0};
+    duration_histogram turn_times, commit_times;
   };
 
   server_options options_;
