@@ -53,8 +53,8 @@ class four_letter_words : public ::testing::Test {
     const auto files = authority.issue("server", {"IP:127.0.0.1"});
     server = new serve_process{{"--listen", "0", "--tls-listen", "0", "--tls-cert",
                                 files.certificate, "--tls-key", files.key, "--words",
-                                "ruok,srvr,stat,mntr,conf,cons,dump,envi,isro,wchs,wchc,wchp,dirs,"
-                                "crst,srst"}};
+                                "ruok,srvr,stat,mntr,conf,cons,dump,ends,envi,isro,wchs,wchc,wchp,"
+                                "dirs,crst,srst"}};
   }
   static void TearDownTestSuite() {
     delete server;
@@ -234,8 +234,8 @@ TEST_F(four_letter_words, are_refused_if_not_allowed_and_unknown_ones_are_not_re
   EXPECT_EQ(ask(server->tcp(), {"abcd"}), "");
   serve_process strict{{"--listen", "0", "--words", "ruok"}};
   EXPECT_EQ(ask(strict.tcp(), {"ruok"}), "imok");
-  for (const auto* word : {"srvr", "stat", "mntr", "conf", "cons", "dump", "envi", "isro", "wchs",
-                           "wchc", "wchp", "dirs", "crst", "srst"})
+  for (const auto* word : {"srvr", "stat", "mntr", "conf", "cons", "dump", "ends", "envi", "isro",
+                           "wchs", "wchc", "wchp", "dirs", "crst", "srst"})
     EXPECT_EQ(ask(strict.tcp(), {word}),
               std::string{word} + " is not executed because it is not in the whitelist.\n");
 }

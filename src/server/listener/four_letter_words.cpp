@@ -92,6 +92,7 @@ std::string service::run_command(std::string_view word) {
   if (word == "conf") return configuration();
   if (word == "cons") return connection_list(true) + "\n";
   if (word == "dump") return session_list();
+  if (word == "ends") return ended_nodes_.to_text();
   if (word == "wchs") {
     const auto& data = core_->data_watches();
     const auto& child = core_->child_watches();

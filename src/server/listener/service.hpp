@@ -27,6 +27,7 @@
 #include "server/core/core.hpp"
 #include "server/listener/acceptor.hpp"
 #include "server/listener/client_connection.hpp"
+#include "server/listener/ended_nodes.hpp"
 #include "server/listener/folder_watch.hpp"
 #include "server/listener/free_memory_trimmer.hpp"
 #include "server/listener/log_limit.hpp"
@@ -79,7 +80,7 @@ class service {
   using clock = std::chrono::steady_clock;
 
   static moment now();
-  core_options make_core_options() const;
+  core_options make_core_options();
   void begin_turn();
   void end_turn();
   void commit();
@@ -163,6 +164,7 @@ class service {
   std::unordered_map<std::int64_t, watched_process> watched_processes_;
   // Four-letter words received in this turn. They are answered after the turn's commit.
   std::vector<std::pair<connection_ptr, std::string>> pending_words_;
+  ended_nodes ended_nodes_;
   // Sessions whose processes exited while the disk was full.
   std::vector<std::int64_t> ended_while_disk_full_;
   std::size_t unsent_bytes_ = 0;      // sum of all connections
