@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace conclave::web {
@@ -54,13 +55,13 @@ class metric_writer {
   }
   std::string text() { return std::move(text_); }
 
- private:
   static std::string number(double value) {
     char digits[32];
     const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
     return {digits, end};
   }
 
+ private:
   std::string name_, text_;
 };
 
@@ -79,6 +80,27 @@ std::string escaped(const std::string& value) {
 std::string labels_of(const recipe_view& r) {
   return "path=\"" + escaped(r.path) + "\",kind=\"" + label_of(r.kind) + "\",layout=\"" +
          escaped(r.layout) + "\"";
+}
+
+// The figures are PREFIXle_LIMIT in microseconds, PREFIXsum and PREFIXcount.
+void server_histogram(metric_writer& to, const std::map<std::string, double>& server,
+                      const std::string& prefix) {
+  const auto range = prefix + "le_";
+  std::map<double, double> counts;  // by limit, in microseconds
+  for (auto i = server.lower_bound(range); i != server.end() && i->first.starts_with(range); ++i) {
+    double limit = 0;
+    const auto* const end = i->first.data() + i->first.size();
+    if (std::from_chars(i->first.data() + range.size(), end, limit).ptr == end)
+      counts[limit] = i->second;
+  }
+  for (const auto& [limit, count] : counts)
+    to.sample("le=\"" + metric_writer::number(limit / one_second) + "\"",
+              static_cast<std::uint64_t>(count), "_bucket");
+  const auto total = static_cast<std::uint64_t>(server.at(prefix + "count"));
+  to.sample("le=\"+Inf\"", total, "_bucket");
+  const auto sum = server.find(prefix + "sum");
+  to.sample("", sum == server.end() ? 0.0 : sum->second / one_second, "_sum");
+  to.sample("", total, "_count");
 }
 
 // The names are those of Apache ZooKeeper's own metrics, so that its dashboards work.
@@ -105,8 +127,25 @@ void server_metrics(metric_writer& to, const std::map<std::string, double>& serv
        "Number of clients that were disconnected because they did not read."},
       {"conclave_connections_rejected", "conclave_server_rejected_connections_total", "counter",
        "Number of connections above a limit."},
+      {"conclave_store_bytes", "conclave_server_store_bytes", "gauge",
+       "Bytes of the store's file."},
+      {"conclave_journal_bytes", "conclave_server_journal_bytes", "gauge",
+       "Bytes of the store's write-ahead log."},
+      {"conclave_disk_free_bytes", "conclave_server_disk_free_bytes", "gauge",
+       "Free bytes on the file system of the store."},
       {"conclave_disk_full", "conclave_server_disk_full", "gauge", "1 if the disk is full."},
   };
+  for (const auto& [mntr, metric, help] :
+       {std::tuple{"conclave_turn", "conclave_server_turn_seconds",
+                   "Time from reading requests to sending their replies."},
+        std::tuple{"conclave_commit", "conclave_server_commit_seconds",
+                   "Time to store the changes of one turn."},
+        std::tuple{"conclave_flush", "conclave_server_flush_seconds",
+                   "Time of a commit to write and sync the journal."}}) {
+    if (!server.contains(std::string{mntr} + "_us_count")) continue;
+    to.family(metric, "histogram", help);
+    server_histogram(to, server, std::string{mntr} + "_us_");
+  }
   for (const auto& n : names) {
     const auto at = server.find(n.mntr);
     if (at == server.end()) continue;

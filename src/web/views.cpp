@@ -104,13 +104,9 @@ std::string event_streams::status(const live_state& s) const {
                  {"node_reads", s.node_reads},
                  {"inspections", s.inspections},
                  {"events", s.events},
+                 {"has_server", s.server != nullptr},
                  {"version", version}};
   if (!s.error.empty()) o["error"] = s.error;
-  if (s.server) {
-    json::object server;
-    for (const auto& [name, value] : *s.server) server[name] = value;
-    o["server"] = std::move(server);
-  }
   auto text = to_text(o);
   text.pop_back();
   return text + ",\"unreadable\":" + s.unreadable + ",\"notices\":" + s.notices + "}";
@@ -238,7 +234,11 @@ class event_streams::server_stream final : public stream {
 
  private:
   shared_text difference(const live_state* old, const live_state& current, bool) override {
-    return event(old == nullptr ? "all" : "changes", "{\"status\":" + all_.status(current) + "}");
+    json::object server;
+    if (current.server)
+      for (const auto& [name, value] : *current.server) server[name] = value;
+    return event(old == nullptr ? "all" : "changes",
+                 "{\"status\":" + all_.status(current) + ",\"server\":" + to_text(server) + "}");
   }
 };
 

@@ -436,7 +436,7 @@ def test_the_page_inside_the_server(world):
     world.hold("x", "--label", "first")
     overview.until(recipe_with("/conclave/x", lambda r: r["holder_count"] == 1), "the holder")
     # The numbers of the server, under the names of Apache ZooKeeper.
-    page.events("view=server").until(lambda d: d["status"].get("server", {}).get("zk_global_sessions") == 2, "two sessions")
+    page.events("view=server").until(lambda d: d["server"].get("zk_global_sessions") == 2, "two sessions")
     until(lambda: "\nnum_alive_connections " in page.get("/metrics").text, "the connections")
     check = subprocess.run(["promtool", "check", "metrics"], input=page.get("/metrics").text, capture_output=True, text=True)
     # Three of Apache's names have a suffix that promtool advises against.
@@ -447,6 +447,31 @@ def test_the_page_inside_the_server(world):
     assert time.monotonic() - began < 5
     assert "--idle-exit" in world.refused("serve", "--http", "0", "--idle-exit", "1m")
     assert "--http needs" in world.refused("serve", "--durability", "none", "--http", "0")
+
+
+def test_the_times_and_the_disk_of_the_server(world):
+    server = world.start_conclave("serve", "--data", world.path("data"), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
+    world.env["CONCLAVE_CONNECT"] = server.stdout.readline().split()[2]
+    page = Page.of(server)
+    for i in range(5):
+        world.ok("queue", "push", "jobs", str(i))
+    figures = page.events("view=server").until(
+        lambda d: d["server"].get("conclave_flush_us_count", 0) >= 5 and d["server"], "the flushes")
+    assert figures["conclave_store_bytes"] > 0 and figures["conclave_disk_free_bytes"] > 0
+    assert figures["conclave_journal_bytes"] > 0
+    text = page.get("/metrics").text
+    for name in ("turn", "commit", "flush"):
+        family = f"conclave_server_{name}_seconds"
+        buckets = [(float(le), int(n)) for le, n in re.findall(rf'{family}_bucket{{le="([^"]+)"}} (\d+)\n', text)]
+        assert len(buckets) == 15 and buckets == sorted(buckets) and buckets[-1][0] == float("inf")
+        assert (buckets[0][0], buckets[-2][0]) == (0.00005, 1), "seconds"
+        assert [n for _, n in buckets] == sorted(n for _, n in buckets)
+        assert f"\n{family}_count {buckets[-1][1]}\n" in text and buckets[-1][1] >= 5
+        assert float(re.search(rf"\n{family}_sum (\S+)\n", text)[1]) > 0
+    for name in ("store_bytes", "journal_bytes", "disk_free_bytes"):
+        assert float(re.search(rf"\nconclave_server_{name} (\S+)\n", text)[1]) > 0
+    # The page does not repeat these figures in the other views.
+    assert "server" not in page.events(VIEWS).next()[1]
 
 
 def page_in_server(world, *prefix):
