@@ -183,6 +183,14 @@ std::string metrics_text(const live_state& s, live_model::connection_state conne
             "Number of releases after which a waiter was granted the lock.");
   for (const auto k : lock_kinds)
     to.sample(kind_label(k), s.totals[static_cast<std::size_t>(k)].handoffs);
+  if (s.knows_losses) {
+    to.family("conclave_losses_total", "counter",
+              "Number of holds that ended because the session ended, without a release.");
+    for (const auto k : lock_kinds)
+      for (const auto reason : {loss::expired, loss::process_exited, loss::closed})
+        to.sample(kind_label(k) + ",reason=\"" + to_string(reason) + "\"",
+                  s.totals[static_cast<std::size_t>(k)].losses[static_cast<std::size_t>(reason)]);
+  }
   to.family("conclave_deadlocks", "gauge", "Number of deadlocks between locks.");
   to.sample("certainty=\"certain\"", std::uint64_t{s.deadlocks});
   to.sample("certainty=\"possible\"", std::uint64_t{s.possible_deadlocks});

@@ -17,6 +17,8 @@
 namespace conclave::web {
 namespace {
 
+using namespace std::chrono_literals;
+
 http_reply text_reply(unsigned status, std::string text) {
   http_reply r;
   r.response.status = status;
@@ -87,8 +89,9 @@ struct ui::state {
       : allows_actions{o.allow_actions},
         // Browsers send a cookie to all ports of a host, so each page needs a name of its own.
         guard{{o.token, o.host_names, "conclave_session_" + random_text(4)}},
-        model{zk, {o.paths, o.layouts, o.read_server}, [this] { notify(); }},
-        streams{model, {o.servers, o.paths, o.allow_actions}} {
+        model{zk, {o.paths, o.layouts, o.read_server, o.read_session_ends}, [this] { notify(); }},
+        addresses{o.read_addresses, {5s, 60s}, [this] { notify(); }},
+        streams{model, addresses, {o.servers, o.paths, o.allow_actions}} {
     http_limits limits;
     limits.max_connections = o.max_connections;
     limits.max_event_streams =
@@ -227,6 +230,7 @@ struct ui::state {
   std::mutex mutex;
   std::unique_ptr<http_server> server;
   live_model model;
+  address_query addresses;
   event_streams streams;
 };
 

@@ -18,6 +18,7 @@ import urllib.request
 
 import pytest
 from conftest import BINARY, until
+from kazoo.client import KazooClient
 from web_client import Page, Reply
 
 VIEWS = "view=overview"
@@ -363,6 +364,46 @@ def test_an_event_stream_follows_a_lock(page, served):
     assert [h["owner"] for h in ended] == ["first"]
 
 
+def addresses_of(data):
+    """A condition for Events.until(): the addresses of the sessions, if the event contains any."""
+    return data.get("addresses")
+
+
+def test_the_addresses_of_sessions(page, served):
+    _, zk = served
+    zk.create("/conclave/x/lock-", b"me", ephemeral=True, sequence=True, makepath=True)
+    until(lambda: 'path="/conclave/x"' in page.get("/metrics").text, "the lock")
+    events = page.events("view=recipe&path=%2Fconclave%2Fx")
+    host, port = zk._connection._socket.getsockname()
+    mine = f"0x{zk.client_id[0]:x}"
+    assert events.until(addresses_of, "the address") == {mine: f"{host}:{port}"}
+    # A new contender.
+    other = KazooClient(hosts=zk.address)
+    other.start()
+    try:
+        other.create("/conclave/x/lock-", b"other", ephemeral=True, sequence=True)
+        host, port = other._connection._socket.getsockname()
+        address = events.until(lambda d: d.get("addresses", {}).get(f"0x{other.client_id[0]:x}"), "its address")
+        assert address == f"{host}:{port}"
+    finally:
+        other.stop()
+        other.close()
+
+
+def test_a_server_that_tells_nothing_about_its_sessions(world):
+    server = world.start_conclave("serve", "--durability", "none", "--listen", "127.0.0.1:0", "--words", "ruok")
+    world.env["CONCLAVE_CONNECT"] = server.stdout.readline().split()[2]
+    page = Page(world)
+    holder, _ = world.hold("x", "--label", "first")
+    until(lambda: 'path="/conclave/x"' in page.get("/metrics").text, "the lock")
+    events = page.events("view=recipe&path=%2Fconclave%2Fx")
+    name, data = events.next()
+    assert name == "all" and data["addresses"] == {} and data["contenders"][0]["owner"] == "first"
+    holder.terminate()
+    events.until(recipe_with("/conclave/x", lambda r: r["holder_count"] == 0), "the release")
+    assert "conclave_losses_total" not in page.get("/metrics").text
+
+
 def test_readers_and_writers(page, served):
     """Events alone show who holds the lock."""
     _, zk = served
@@ -646,6 +687,53 @@ def test_a_prometheus_server_reads_the_metrics(page, served):
     for target in [t for p in panels for t in p["targets"]]:
         text = target["expr"].replace("$__rate_interval", "1m").replace("$instance", ".*")
         until(lambda t=text: query(t), text)
+
+
+def losses(page):
+    """How many holds of locks ended with their sessions, by reason."""
+    return {reason: int(n) for reason, n in re.findall(
+        r'conclave_losses_total{kind="lock",reason="(\w+)"} (\d+)\n', page.get("/metrics").text)}
+
+
+def test_losses(page, served):
+    """A hold is lost if its session ends. A release is no loss, and neither is the end of a wait."""
+    world, zk = served
+    until(lambda: losses(page) == {"expired": 0, "process": 0, "closed": 0}, "no losses")
+    for _ in range(3):
+        with zk.Lock("/conclave/released", "me"):
+            pass
+    zk.ensure_path("/conclave/x")
+    clients = [KazooClient(hosts=zk.address) for _ in range(3)]
+    for client in clients:  # the first one holds the lock, and the others wait
+        client.start()
+        client.create("/conclave/x/lock-", b"", ephemeral=True, sequence=True)
+    events = page.events("view=recipe&path=%2Fconclave%2Fx")
+    events.until(recipe_with("/conclave/x", lambda r: r["waiter_count"] == 2), "the waiters")
+    for client in (clients[1], clients[0]):  # a waiter and the holder close their sessions
+        client.stop()
+        client.close()
+    until(lambda: losses(page) == {"expired": 0, "process": 0, "closed": 1}, "a session that was closed")
+    # The third client releases the lock and closes its session at once.
+    [node] = [n for n in zk.get_children("/conclave/x") if n.startswith("lock-")]
+    clients[2].delete(f"/conclave/x/{node}")
+    clients[2].stop()
+    clients[2].close()
+    holder, _ = world.hold("y", "--session-timeout", "4s")
+    until(lambda: 'path="/conclave/y"' in page.get("/metrics").text, "the holder")
+    holder.kill()
+    until(lambda: losses(page) == {"expired": 1, "process": 0, "closed": 1}, "an expired session")
+
+
+def test_the_end_of_a_process_is_a_loss(world):
+    world.env["CONCLAVE_CONNECT"] = f"unix:{world.path('socket')}"
+    server = world.start_conclave("serve", "--durability", "none", "--socket", world.path("socket"), "--http",
+                                  "127.0.0.1:0")
+    assert server.stdout.readline()
+    page = Page.of(server)
+    holder, _ = world.hold("x")
+    until(lambda: 'path="/conclave/x"' in page.get("/metrics").text, "the holder")
+    holder.kill()
+    until(lambda: losses(page) == {"expired": 0, "process": 1, "closed": 0}, "the loss")
 
 
 def test_only_some_paths_are_labels(page, served):

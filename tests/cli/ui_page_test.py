@@ -206,6 +206,16 @@ def test_the_view_of_the_server(browser, world):
     assert browser.problems() == []
 
 
+def test_the_address_of_a_session(browser, page, served):
+    _, zk = served
+    contenders(zk, "/conclave/x", "holder")
+    browser.open(f"{page.url}#/recipe?path=/conclave/x&layout=curator")
+    host, port = zk._connection._socket.getsockname()
+    shows(browser, ".contenders", f"session 0x{zk.client_id[0]:x} at {host}:{port}")
+    browser.js("scrollTo(0, 1e7)")
+    browser.screenshot("address")
+
+
 def test_texts_of_others_are_only_text(browser, page, served):
     """Owners and paths can contain anything."""
     _, zk = served
