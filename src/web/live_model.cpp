@@ -76,8 +76,9 @@ void live_model::ask_to_release(std::string node) { inbox_.add_release_request(s
 // --- events, on the client's I/O thread
 
 void live_model::on_event(const watch_event& e) {
+  const auto at = now();  // before on_event(), which may wait for a reader of the cache
   cache_->on_event(e);
-  inbox_.add(e, now());
+  inbox_.add(e, at);
 }
 
 void live_model::on_session_event(const session_event&) {
