@@ -28,14 +28,14 @@ struct server_tls_options {
 };
 
 // All four-letter words that the server knows.
-inline constexpr std::array<std::string_view, 15> four_letter_words{
-    "ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "envi",
-    "isro", "wchs", "wchc", "wchp", "dirs", "crst", "srst"};
+inline constexpr std::array<std::string_view, 16> four_letter_words{
+    "ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "ends",
+    "envi", "isro", "wchs", "wchc", "wchp", "dirs", "crst", "srst"};
 
 // The four-letter words that are enabled by default. dirs, crst and srst are not enabled, and
 // neither are wchc and wchp, which are expensive if there are many watches.
-inline constexpr std::array<std::string_view, 10> default_words{
-    "ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "envi", "isro", "wchs"};
+inline constexpr std::array<std::string_view, 11> default_words{
+    "ruok", "srvr", "stat", "mntr", "conf", "cons", "dump", "ends", "envi", "isro", "wchs"};
 
 struct server_options {
   server_options() = default;

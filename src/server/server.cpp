@@ -29,6 +29,9 @@ server_impl::storage open(const std::filesystem::path& folder) {
                " ephemeral nodes were removed";
   s.check_folder = [raw = on_disk.get()] { raw->check_folder(); };
   s.shrink = [raw = on_disk.get()] { return raw->shrink(); };
+  s.usage = [raw = on_disk.get()] {
+    return server_impl::storage::disk_figures{raw->usage(), raw->flush_times()};
+  };
   s.backup = [raw = on_disk.get()](const std::filesystem::path& to) { raw->backup(to); };
   s.backend = std::move(on_disk);
   return s;

@@ -12,8 +12,8 @@
 namespace conclave::web {
 
 struct histogram {
-  // The upper bounds of the buckets, in seconds. The last bucket has no bound.
-  // The limits of duration_histogram from one millisecond on. The page learns about grants from
+  // The upper bounds of the buckets, in seconds. The last bucket has no bound. The bounds are those
+  // of duration_histogram from one millisecond on. The page learns about grants from
   // watch events, so shorter times mean nothing.
   static constexpr auto limits = [] {
     std::array<double, 16> longest{};

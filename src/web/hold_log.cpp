@@ -22,18 +22,18 @@ void hold_log::begin(const std::string& node, const grant& g) {
   const auto [at, is_new] = open_.try_emplace(node);
   if (!is_new) return;
   auto& h = at->second;
-  h.id = ++ids_;
+  h.id = ++shared_.ids;
   h.node = node;
   h.begin = g.at;
   h.begin_is_exact = g.is_exact;
   if (g.waited) {
     h.waited = std::max<moment>(*g.waited, 0);
     waits_.add(*h.waited);
-    totals_.waits.add(*h.waited);
+    shared_.totals.waits.add(*h.waited);
   }
   if (g.is_handoff) {
     ++handoffs_;
-    ++totals_.handoffs;
+    ++shared_.totals.handoffs;
   }
 }
 
@@ -44,10 +44,11 @@ void hold_log::end(const std::string& node, moment at) {
   open_.erase(found);
   open_entries_.erase(h.id);
   h.end = std::max(at, h.begin);
+  shared_.losses.add(node, at, shared_.totals.losses);
   // The length of a hold that began before the page was opened may not be known.
   if (h.begin_is_exact) {
     holds_.add(*h.end - h.begin);
-    totals_.holds.add(*h.end - h.begin);
+    shared_.totals.holds.add(*h.end - h.begin);
   }
   finished_.push_back(entry_of(h));
   if (finished_.size() > max_finished) finished_.pop_front();

@@ -32,8 +32,13 @@ class hold_log {
     std::optional<moment> waited;
     bool is_handoff = false;  // another contender released the lock at this time
   };
-  // `totals` are the totals of all recipes of this kind, and `ids` is the source of new ids.
-  hold_log(kind_totals& totals, std::uint64_t& ids) : totals_{totals}, ids_{ids} {}
+  // What the logs of all recipes share.
+  struct shared_parts {
+    kind_totals& totals;  // of all recipes of this kind
+    std::uint64_t& ids;   // the source of new ids
+    loss_finder& losses;
+  };
+  explicit hold_log(const shared_parts& shared) : shared_{shared} {}
 
   // Has no effect if this node holds already.
   void begin(const std::string& node, const grant& g);
@@ -55,8 +60,7 @@ class hold_log {
  private:
   static constexpr std::size_t max_finished = 240;
 
-  kind_totals& totals_;
-  std::uint64_t& ids_;
+  const shared_parts shared_;
   std::unordered_map<std::string, hold_record> open_;
   std::deque<std::shared_ptr<const list_entry>> finished_;
   std::unordered_map<std::uint64_t, std::shared_ptr<const list_entry>> open_entries_;

@@ -17,11 +17,11 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/span_body.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+
+#include "web/http_parsing.hpp"
 
 namespace conclave::web {
 namespace {
@@ -125,16 +125,9 @@ class connection : public std::enable_shared_from_this<connection> {
   }
 
   void on_read(const error_code& ec) {
-    if (ec == http::error::header_limit || ec == http::error::buffer_overflow)
-      return refuse(431, "the header of the request is too large\n");
-    if (ec == http::error::body_limit) return refuse(413, "the body of the request is too large\n");
-    const bool is_malformed = ec.category() == make_error_code(http::error::bad_target).category();
-    if (is_malformed && ec != http::error::end_of_stream && parser_->got_some())
-      return refuse(400, "the request is malformed\n");
+    if (const auto refused = refusal_of(ec, *parser_))
+      return refuse(refused->status, refused->reason);
     if (ec) return close();
-    // Without a known length, what follows could be taken for the next request.
-    if (parser_->get().count(http::field::transfer_encoding) != 0 && !parser_->chunked())
-      return refuse(501, "the transfer encoding is not supported\n");
     const auto request = parser_->release();
     is_head_ = request.method() == http::verb::head;
     keep_alive_ = request.keep_alive();
@@ -144,25 +137,6 @@ class connection : public std::enable_shared_from_this<connection> {
     } catch (const std::exception&) {  // for example, out of memory
       refuse(500, "the server cannot reply\n");
     }
-  }
-
-  static http_request to_request(const http::request<http::string_body>& r) {
-    const auto field = [&](auto name) { return std::string{r[name]}; };
-    http_request to;
-    to.method = std::string{r.method_string()};
-    const std::string target{r.target()};
-    const auto query = target.find('?');
-    to.path = target.substr(0, query);
-    if (query != std::string::npos) to.query = target.substr(query + 1);
-    // Two Host fields could mean different hosts to a proxy and to this server.
-    to.host = r.count(http::field::host) == 1 ? field(http::field::host) : std::string{};
-    to.origin = field(http::field::origin);
-    to.fetch_site = field("Sec-Fetch-Site");
-    to.cookie = field(http::field::cookie);
-    to.authorization = field(http::field::authorization);
-    to.content_type = field(http::field::content_type);
-    to.body = r.body();
-    return to;
   }
 
   void refuse(unsigned status, std::string text) {
@@ -262,7 +236,7 @@ class connection : public std::enable_shared_from_this<connection> {
   asio::steady_timer delay_;
   std::shared_ptr<shared_parts> parts_;
   beast::flat_buffer input_{std::size_t{16} * 1024};  // at most this many bytes
-  std::optional<http::request_parser<http::string_body>> parser_;
+  std::optional<request_parser> parser_;
   std::optional<http::response<http::span_body<const char>>> response_;
   std::optional<http::response_serializer<http::span_body<const char>>> serializer_;
   std::unique_ptr<event_source> events_;

@@ -33,15 +33,23 @@ void inbox::add_release_request(std::string node) {
   changed_.notify_all();
 }
 
+void inbox::wake() {
+  {
+    const std::lock_guard lock{mutex_};
+    is_woken_ = true;
+  }
+  changed_.notify_all();
+}
+
 inbox::contents inbox::wait(const std::stop_token& stop, clock::time_point earliest,
                             clock::time_point latest) {
   std::unique_lock lock{mutex_};
   changed_.wait_until(lock, stop, earliest, [this] { return !waiting_.release_requests.empty(); });
   events_end_wait_ = true;
   changed_.wait_until(lock, stop, latest, [this] {
-    return !waiting_.events.empty() || !waiting_.release_requests.empty();
+    return is_woken_ || !waiting_.events.empty() || !waiting_.release_requests.empty();
   });
-  events_end_wait_ = false;
+  events_end_wait_ = is_woken_ = false;
   return std::exchange(waiting_, {});
 }
 

@@ -26,14 +26,16 @@ class inbox {
   // Does not store the event if there are already too many.
   void add(const watch_event& e, moment at);
   void add_release_request(std::string node);
+  // Lets the next call of wait(), or the current one, return.
+  void wake();
 
   struct contents {
     std::vector<timed_event> events;
     bool are_complete = true;  // otherwise, more events arrived than could be stored
     std::vector<std::string> release_requests;
   };
-  // Returns the contents when there are some, at `latest` or when a stop is requested. Collects
-  // events until `earliest`. A release request does not wait for that time.
+  // Returns the contents when there are some, after wake(), at `latest` or when a stop is
+  // requested. Collects events until `earliest`. A release request does not wait for that time.
   contents wait(const std::stop_token& stop, clock::time_point earliest, clock::time_point latest);
   // Returns the events without waiting. Does not return release requests.
   contents take_events();
@@ -45,6 +47,7 @@ class inbox {
   std::condition_variable_any changed_;
   contents waiting_;
   bool events_end_wait_ = false;
+  bool is_woken_ = false;
 };
 
 }  // namespace conclave::web

@@ -22,6 +22,20 @@ bool shows_the_same(const recipe_view& a, const recipe_view& b) {
          a.charts == b.charts && a.has_metrics == b.has_metrics;
 }
 
+// Returns nothing if no server has answered.
+std::function<std::optional<removed_nodes>()> reader_of(
+    const std::function<std::vector<std::string>()>& read_session_ends) {
+  if (!read_session_ends) return {};
+  return [read_session_ends]() -> std::optional<removed_nodes> {
+    removed_nodes found;
+    bool is_known = false;
+    for (const auto& reply : read_session_ends())
+      is_known = parse_session_ends(reply, found) || is_known;
+    if (!is_known) return {};
+    return found;
+  };
+}
+
 bool is_connection_error(const error_code& ec) {
   return ec == errc::not_connected || ec == condition::outcome_unknown ||
          ec == condition::session_dead;
@@ -34,6 +48,7 @@ live_model::live_model(client& zk, subject what, std::function<void()> on_change
       subject_{std::move(what)},
       on_change_{std::move(on_change)},
       watcher_{[this](const watch_event& e) { on_event(e); }},
+      session_ends_{reader_of(subject_.read_session_ends), {900ms, 60s}, [this] { inbox_.wake(); }},
       session_events_{
           zk_.on_session_event([this](const session_event& e) { on_session_event(e); })},
       thread_{[this](const std::stop_token& s) { run(s); }} {
@@ -61,8 +76,9 @@ void live_model::ask_to_release(std::string node) { inbox_.add_release_request(s
 // --- events, on the client's I/O thread
 
 void live_model::on_event(const watch_event& e) {
+  const auto at = now();  // before on_event(), which may wait for a reader of the cache
   cache_->on_event(e);
-  inbox_.add(e, now());
+  inbox_.add(e, at);
 }
 
 void live_model::on_session_event(const session_event&) {
@@ -130,6 +146,7 @@ void live_model::turn(const std::stop_token& stop) {
     outdated_.state = outdated_.state || !changed_records_.empty();
   }
   if (subject_.read_server && clock::now() >= next_server_) update_server();
+  update_losses();
   if (outdated_.state) publish();
 }
 
@@ -268,6 +285,7 @@ void live_model::publish() {
   s->deadlocks = certain_deadlocks_;
   s->possible_deadlocks = possible_deadlocks_;
   s->totals = totals_;
+  s->knows_losses = applied_ends_ != nullptr;
   s->is_complete = tree_.is_complete;
   s->omits_recipes = tree_.omits_recipes;
   s->error = tree_.error;

@@ -26,8 +26,10 @@
 #include "conclave/client.hpp"
 #include "conclave/inspect.hpp"
 #include "conclave/wait_graph.hpp"
+#include "web/background_query.hpp"
 #include "web/inbox.hpp"
 #include "web/live_state.hpp"
+#include "web/loss_finder.hpp"
 #include "web/recipe_record.hpp"
 
 namespace conclave::web {
@@ -36,8 +38,10 @@ class live_model {
  public:
   struct subject {
     std::vector<std::string> paths;
-    std::vector<layout> layouts;               // in addition to those that Conclave knows
-    std::function<std::string()> read_server;  // see ui_options
+    std::vector<layout> layouts;  // in addition to those that Conclave knows
+    // See ui_options.
+    std::function<std::string()> read_server;
+    std::function<std::vector<std::string>()> read_session_ends;
   };
   // Calls `on_change` when there is a new state, or when the connection was lost or restored. It is
   // called on the model's thread and on the client's I/O thread.
@@ -92,6 +96,7 @@ class live_model {
   void learn_clock_offset(const std::vector<recipe_info>& found);
   void forget_unused(moment at);
   void update_graph();
+  void update_losses();
   void update_server();
   void publish();
   std::string changed_recipe(const std::string& node) const;
@@ -118,6 +123,8 @@ class live_model {
   std::map<std::string, std::string> deadlocked_paths_;        // path to "certain" or "possible"
   std::unordered_map<std::string, moment> created_, deleted_;  // since the last inspection began
   std::array<kind_totals, kinds> totals_{};
+  loss_finder losses_;
+  std::shared_ptr<const background_query<removed_nodes>::answer> applied_ends_;
   std::uint64_t ids_ = 0;
   std::size_t with_metrics_ = 0;
   watching watching_ = watching::not_set;
@@ -140,6 +147,7 @@ class live_model {
   std::shared_ptr<const std::map<std::string, double>> server_;
   std::uint64_t inspections_ = 0, event_count_ = 0;
 
+  background_query<removed_nodes> session_ends_;
   subscription session_events_;
   std::jthread thread_;  // the last member, because the thread uses the others
 };

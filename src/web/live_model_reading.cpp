@@ -114,7 +114,8 @@ void live_model::update(std::vector<recipe_info> found, const std::vector<std::s
       }
       auto& totals = totals_[static_cast<std::size_t>(info.what)];
       const auto id = ++ids_;
-      auto record = std::make_unique<recipe_record>(info, id, totals, ids_, r.at);
+      auto record = std::make_unique<recipe_record>(
+          info, id, hold_log::shared_parts{totals, ids_, losses_}, r.at);
       at = records_.emplace(k, std::move(record)).first;
     }
     for (auto& c : info.contenders) clip(c.owner);
@@ -186,6 +187,16 @@ void live_model::update_graph() {
   }
   const auto end = clock::now();
   next_graph_ = end + std::max<clock::duration>(100ms, 10 * (end - began));
+}
+
+// A hold ends before the server is asked, so the reply says why it ended.
+void live_model::update_losses() {
+  if (const auto answer = session_ends_.last(); answer && answer != applied_ends_) {
+    applied_ends_ = answer;
+    losses_.apply(answer->result, answer->asked_at);
+    outdated_.state = true;
+  }
+  if (losses_.is_waiting() || !applied_ends_) session_ends_.request();
 }
 
 // The reply has a line "name<tab>value" for each number.

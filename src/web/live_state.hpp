@@ -14,6 +14,7 @@
 #include "conclave/inspect.hpp"
 #include "web/histogram.hpp"
 #include "web/http.hpp"
+#include "web/loss_finder.hpp"
 #include "web/moment.hpp"
 
 namespace conclave::web {
@@ -30,10 +31,11 @@ struct recipe_view {
   std::uint64_t id = 0;
   std::string path, layout;
   recipe_info::kind kind{};
-  std::string summary;    // JSON, without the contenders
-  entry_list contenders;  // in the order of the wait queue
-  entry_list holds;       // oldest first
-  std::string charts;     // JSON: the histograms
+  std::string summary;                 // JSON, without the contenders
+  entry_list contenders;               // in the order of the wait queue
+  entry_list holds;                    // oldest first
+  std::string charts;                  // JSON: the histograms
+  std::vector<std::int64_t> sessions;  // of the first contenders
   // For the metrics.
   bool has_metrics = false;
   std::size_t holders = 0, waiters = 0;
@@ -48,6 +50,7 @@ inline constexpr std::size_t kinds = 6;  // of recipe_info::kind
 
 struct kind_totals {
   std::uint64_t handoffs = 0;
+  loss_counts losses{};
   histogram waits, holds;
 };
 
@@ -59,6 +62,7 @@ struct live_state {
   shared_text graph;              // JSON
   std::size_t deadlocks = 0, possible_deadlocks = 0;
   std::array<kind_totals, kinds> totals{};
+  bool knows_losses = false;   // the server has said which holds were lost
   bool is_complete = false;    // the tree has been read since the last connection
   bool omits_recipes = false;  // there are more recipes than the model follows
   std::string error;           // why the tree cannot be read

@@ -1,6 +1,11 @@
 #include "web/metrics.hpp"
 
+#include <charconv>
+#include <cstddef>
 #include <map>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "conclave/detail/prometheus_writer.hpp"
 
@@ -34,6 +39,34 @@ std::string labels_of(const recipe_view& r) {
          "\",layout=\"" + prometheus_writer::escaped(r.layout) + "\"";
 }
 
+// The figures are PREFIXle_LIMIT in microseconds, PREFIXsum and PREFIXcount.
+void server_histogram(prometheus_writer& to, const std::map<std::string, double>& server,
+                      const std::string& prefix) {
+  const auto range = prefix + "le_";
+  std::map<double, double> below;  // by limit, in microseconds
+  for (auto i = server.lower_bound(range); i != server.end() && i->first.starts_with(range); ++i) {
+    double limit = 0;
+    const auto* const end = i->first.data() + i->first.size();
+    if (std::from_chars(i->first.data() + range.size(), end, limit).ptr == end)
+      below[limit] = i->second;
+  }
+  std::vector<double> limits;
+  std::vector<std::uint64_t> counts;
+  std::uint64_t counted = 0;
+  const auto add_count = [&](double up_to) {
+    const auto all = static_cast<std::uint64_t>(up_to);
+    counts.push_back(all - counted);
+    counted = all;
+  };
+  for (const auto& [limit, count] : below) {
+    limits.push_back(limit / one_second);
+    add_count(count);
+  }
+  add_count(server.at(prefix + "count"));
+  const auto sum = server.find(prefix + "sum");
+  to.sample("", limits, counts, sum == server.end() ? 0.0 : sum->second / one_second);
+}
+
 // The names are those of Apache ZooKeeper's own metrics, so that its dashboards work.
 void server_metrics(prometheus_writer& to, const std::map<std::string, double>& server) {
   struct name {
@@ -58,8 +91,25 @@ void server_metrics(prometheus_writer& to, const std::map<std::string, double>& 
        "Number of clients that were disconnected because they did not read."},
       {"conclave_connections_rejected", "conclave_server_rejected_connections_total", "counter",
        "Number of connections above a limit."},
+      {"conclave_store_bytes", "conclave_server_store_bytes", "gauge",
+       "Bytes of the store's file."},
+      {"conclave_journal_bytes", "conclave_server_journal_bytes", "gauge",
+       "Bytes of the store's write-ahead log."},
+      {"conclave_disk_free_bytes", "conclave_server_disk_free_bytes", "gauge",
+       "Free bytes on the file system of the store."},
       {"conclave_disk_full", "conclave_server_disk_full", "gauge", "1 if the disk is full."},
   };
+  for (const auto& [mntr, metric, help] :
+       {std::tuple{"conclave_turn", "conclave_server_turn_seconds",
+                   "Time from reading requests to sending their replies."},
+        std::tuple{"conclave_commit", "conclave_server_commit_seconds",
+                   "Time to store the changes of one turn."},
+        std::tuple{"conclave_flush", "conclave_server_flush_seconds",
+                   "Time of a commit to write and sync the journal."}}) {
+    if (!server.contains(std::string{mntr} + "_us_count")) continue;
+    to.family(metric, "histogram", help);
+    server_histogram(to, server, std::string{mntr} + "_us_");
+  }
   for (const auto& n : names) {
     const auto at = server.find(n.mntr);
     if (at == server.end()) continue;
@@ -97,6 +147,14 @@ std::string metrics_text(const live_state& s, live_model::connection_state conne
             "Number of releases after which a waiter was granted the lock.");
   for (const auto k : lock_kinds)
     to.sample(kind_label(k), s.totals[static_cast<std::size_t>(k)].handoffs);
+  if (s.knows_losses) {
+    to.family("conclave_losses_total", "counter",
+              "Number of holds that ended because the session ended, without a release.");
+    for (const auto k : lock_kinds)
+      for (const auto reason : {loss::expired, loss::process_exited, loss::closed})
+        to.sample(kind_label(k) + ",reason=\"" + to_string(reason) + "\"",
+                  s.totals[static_cast<std::size_t>(k)].losses[static_cast<std::size_t>(reason)]);
+  }
   to.family("conclave_deadlocks", "gauge", "Number of deadlocks between locks.");
   to.sample("certainty=\"certain\"", std::uint64_t{s.deadlocks});
   to.sample("certainty=\"possible\"", std::uint64_t{s.possible_deadlocks});

@@ -13,6 +13,7 @@ namespace {
 using kind = recipe_info::kind;
 
 constexpr std::size_t max_listed = 20'000;
+constexpr std::size_t max_sessions = 100;
 constexpr std::size_t max_summary = 3;  // holders and waiters in the summary
 
 // Returns the layout if the sequence numbers alone decide who holds the recipe.
@@ -39,11 +40,11 @@ json::object to_json(const histogram& h) {
 
 }  // namespace
 
-recipe_record::recipe_record(const recipe_info& info, std::uint64_t id, kind_totals& totals,
-                             std::uint64_t& ids, moment at)
+recipe_record::recipe_record(const recipe_info& info, std::uint64_t id,
+                             const hold_log::shared_parts& shared, moment at)
     : id_{id},
-      ids_{ids},
-      log_{totals, ids},
+      ids_{shared.ids},
+      log_{shared},
       names_{ordered_layout(info)},
       order_{log_},
       last_used_{at},
@@ -231,6 +232,7 @@ std::shared_ptr<const recipe_view> recipe_record::view(moment at, std::string_vi
   json::array holders, first;
   moment oldest_hold = 0;
   for (const auto& c : info_.contenders) {
+    if (c.session_id != 0 && v->sessions.size() < max_sessions) v->sessions.push_back(c.session_id);
     const auto since = since_of(c);
     if (!c.holds) {
       ++v->waiters;

@@ -19,7 +19,7 @@ namespace conclave::web {
 
 class recipe_record {
  public:
-  recipe_record(const recipe_info& info, std::uint64_t id, kind_totals& totals, std::uint64_t& ids,
+  recipe_record(const recipe_info& info, std::uint64_t id, const hold_log::shared_parts& shared,
                 moment at);
 
   // An event for a child of the recipe's path, or of a queue's folder of items.

@@ -4,8 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include <boost/json/parse.hpp>
-
 #include "web/access.hpp"
 #include "web/assets.hpp"
 #include "web/http_server.hpp"
@@ -16,6 +14,8 @@
 
 namespace conclave::web {
 namespace {
+
+using namespace std::chrono_literals;
 
 http_reply text_reply(unsigned status, std::string text) {
   http_reply r;
@@ -28,18 +28,6 @@ http_reply json_reply(unsigned status, const json::object& o) {
   auto r = text_reply(status, to_text(o) + "\n");
   r.response.content_type = "application/json";
   return r;
-}
-
-// Returns the string member of a JSON object in the body, or an empty string.
-std::string member(const http_request& r, const char* name) {
-  json::error_code ec;
-  json::parse_options limits;
-  limits.max_depth = 4;
-  const auto v = json::parse(r.body, ec, {}, limits);
-  if (ec || !v.is_object()) return {};
-  const auto* const found = v.as_object().if_contains(name);
-  if (found == nullptr || !found->is_string()) return {};
-  return {found->as_string().begin(), found->as_string().end()};
 }
 
 const char* content_type_of(std::string_view name) {
@@ -87,8 +75,9 @@ struct ui::state {
       : allows_actions{o.allow_actions},
         // Browsers send a cookie to all ports of a host, so each page needs a name of its own.
         guard{{o.token, o.host_names, "conclave_session_" + random_text(4)}},
-        model{zk, {o.paths, o.layouts, o.read_server}, [this] { notify(); }},
-        streams{model, {o.servers, o.paths, o.allow_actions}} {
+        model{zk, {o.paths, o.layouts, o.read_server, o.read_session_ends}, [this] { notify(); }},
+        addresses{o.read_addresses, {5s, 60s}, [this] { notify(); }},
+        streams{model, addresses, {o.servers, o.paths, o.allow_actions}} {
     http_limits limits;
     limits.max_connections = o.max_connections;
     limits.max_event_streams =
@@ -186,7 +175,7 @@ struct ui::state {
   http_reply sign_in(const http_request& r, moment time) {
     if (r.method != "POST") return text_reply(405, "method not allowed\n");
     if (auto refused = refuse_action(r)) return std::move(*refused);
-    if (!guard.is_token(member(r, "token"))) {
+    if (!guard.is_token(string_member(r.body, "token"))) {
       auto refused = json_reply(401, json::object{{"signed_in", false}});
       refused.response.delayed = true;
       return refused;
@@ -215,7 +204,7 @@ struct ui::state {
       return text_reply(403,
                         "actions are not allowed; start with --allow-actions (conclave serve: "
                         "--http-allow-actions)\n");
-    auto node = member(r, "node");
+    auto node = string_member(r.body, "node");
     if (node.empty()) return text_reply(400, "send {\"node\": PATH}\n");
     model.ask_to_release(std::move(node));
     return json_reply(202, json::object{{"accepted", true}});
@@ -227,6 +216,7 @@ struct ui::state {
   std::mutex mutex;
   std::unique_ptr<http_server> server;
   live_model model;
+  address_query addresses;
   event_streams streams;
 };
 

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,9 @@
 #include "conclave/layout.hpp"
 
 namespace conclave::web {
+
+// By session id.
+using session_addresses = std::map<std::int64_t, std::string>;
 
 struct ui_options {
   std::string address = "127.0.0.1";    // numeric
@@ -26,6 +31,13 @@ struct ui_options {
   // For the page inside a server: returns its reply to the four-letter word mntr. It is called
   // every second, must not block for long, and must be thread-safe.
   std::function<std::string()> read_server;
+  // These two ask the servers, and are called on threads of their own. They may be empty.
+  // Returns the replies to the four-letter word ends. Called at most once per second, and only
+  // after holds have ended.
+  std::function<std::vector<std::string>()> read_session_ends;
+  // Returns the addresses of the connected sessions. Returns nothing if no server tells them.
+  // Called at most every five seconds, and only while somebody looks at a lock.
+  std::function<std::optional<session_addresses>()> read_addresses;
 };
 
 class ui {

@@ -82,8 +82,8 @@ void append_entries(std::string& to, const entry_list& entries) {
 
 }  // namespace
 
-event_streams::event_streams(const live_model& model, page_facts facts)
-    : model_{model}, facts_{std::move(facts)} {}
+event_streams::event_streams(const live_model& model, address_query& addresses, page_facts facts)
+    : model_{model}, addresses_{addresses}, facts_{std::move(facts)} {}
 event_streams::~event_streams() = default;
 
 std::string event_streams::status(const live_state& s) const {
@@ -104,13 +104,9 @@ std::string event_streams::status(const live_state& s) const {
                  {"node_reads", s.node_reads},
                  {"inspections", s.inspections},
                  {"events", s.events},
+                 {"has_server", s.server != nullptr},
                  {"version", version}};
   if (!s.error.empty()) o["error"] = s.error;
-  if (s.server) {
-    json::object server;
-    for (const auto& [name, value] : *s.server) server[name] = value;
-    o["server"] = std::move(server);
-  }
   auto text = to_text(o);
   text.pop_back();
   return text + ",\"unreadable\":" + s.unreadable + ",\"notices\":" + s.notices + "}";
@@ -124,7 +120,8 @@ class event_streams::stream : public event_source {
   shared_text next() final {
     auto current = all_.model_.state();
     const bool is_connected = all_.model_.connection().is_connected;
-    if (sent_ && sent_->version == current->version && was_connected_ == is_connected)
+    if (sent_ && sent_->version == current->version && was_connected_ == is_connected &&
+        !has_more())
       return nullptr;
     auto text = difference(sent_.get(), *current, is_connected);
     sent_ = std::move(current);
@@ -133,6 +130,8 @@ class event_streams::stream : public event_source {
   }
 
  protected:
+  // Returns true if something is new that is not part of the state.
+  virtual bool has_more() const { return false; }
   // `old` is nullptr for the first event.
   virtual shared_text difference(const live_state* old, const live_state& current,
                                  bool is_connected) = 0;
@@ -192,11 +191,33 @@ class event_streams::recipe_stream final : public stream {
     return at == s.recipes.end() ? nullptr : at->get();
   }
 
+  bool has_more() const override { return all_.addresses_.last() != sent_addresses_; }
+
+  // Adds the addresses of the sessions, and requests new ones if some are missing or old. A session
+  // that is not connected has none, so this requests them again until it is.
+  void append_addresses(std::string& to, const recipe_view& r) {
+    constexpr moment max_age = 30 * one_second;
+    const auto known = sent_addresses_ = all_.addresses_.last();
+    bool is_complete = known && known->asked_at > now() - max_age;
+    json::object found;
+    for (const auto session : r.sessions) {
+      if (!known) break;
+      const auto at = known->result.find(session);
+      if (at == known->result.end())
+        is_complete = false;
+      else if (!at->second.empty())
+        found[session_text(session)] = at->second;
+    }
+    if (!is_complete) all_.addresses_.request();
+    to += ",\"addresses\":" + to_text(found);
+  }
+
   shared_text difference(const live_state* old, const live_state& current, bool) override {
     const auto* const r = find(current);
     const auto* before = old == nullptr ? nullptr : find(*old);
     std::string text{"{\"status\":" + all_.status(current)};
     if (r == nullptr) return event("all", text + ",\"recipe\":null}");
+    append_addresses(text, *r);
     if (before == r) return event("changes", text + "}");
     text += ",\"recipe\":" + r->summary + ",\"charts\":" + r->charts;
     const bool can_update = before != nullptr && before->id == r->id &&
@@ -217,6 +238,7 @@ class event_streams::recipe_stream final : public stream {
   }
 
   const std::string path_, layout_, kind_;
+  std::shared_ptr<const address_query::answer> sent_addresses_;
 };
 
 class event_streams::graph_stream final : public stream {
@@ -238,7 +260,11 @@ class event_streams::server_stream final : public stream {
 
  private:
   shared_text difference(const live_state* old, const live_state& current, bool) override {
-    return event(old == nullptr ? "all" : "changes", "{\"status\":" + all_.status(current) + "}");
+    json::object server;
+    if (current.server)
+      for (const auto& [name, value] : *current.server) server[name] = value;
+    return event(old == nullptr ? "all" : "changes",
+                 "{\"status\":" + all_.status(current) + ",\"server\":" + to_text(server) + "}");
   }
 };
 

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "web/background_query.hpp"
 #include "web/http.hpp"
 #include "web/live_model.hpp"
+#include "web/ui.hpp"
 
 namespace conclave::web {
 
@@ -17,10 +19,12 @@ struct page_facts {
   bool allows_actions = false;
 };
 
+using address_query = background_query<session_addresses>;
+
 // Shares the texts between streams of the same view. Used only on the HTTP server's thread.
 class event_streams {
  public:
-  event_streams(const live_model& model, page_facts facts);
+  event_streams(const live_model& model, address_query& addresses, page_facts facts);
   ~event_streams();
   event_streams(const event_streams&) = delete;
   event_streams& operator=(const event_streams&) = delete;
@@ -48,6 +52,7 @@ class event_streams {
   std::string status(const live_state& s) const;
 
   const live_model& model_;
+  address_query& addresses_;
   const page_facts facts_;
   cached overview_;  // the last difference that a stream sent
 };

@@ -18,6 +18,7 @@ import urllib.request
 
 import pytest
 from conftest import BINARY, until
+from kazoo.client import KazooClient
 from web_client import Page, Reply
 
 VIEWS = "view=overview"
@@ -363,6 +364,46 @@ def test_an_event_stream_follows_a_lock(page, served):
     assert [h["owner"] for h in ended] == ["first"]
 
 
+def addresses_of(data):
+    """A condition for Events.until(): the addresses of the sessions, if the event contains any."""
+    return data.get("addresses")
+
+
+def test_the_addresses_of_sessions(page, served):
+    _, zk = served
+    zk.create("/conclave/x/lock-", b"me", ephemeral=True, sequence=True, makepath=True)
+    until(lambda: 'path="/conclave/x"' in page.get("/metrics").text, "the lock")
+    events = page.events("view=recipe&path=%2Fconclave%2Fx")
+    host, port = zk._connection._socket.getsockname()
+    mine = f"0x{zk.client_id[0]:x}"
+    assert events.until(addresses_of, "the address") == {mine: f"{host}:{port}"}
+    # A new contender.
+    other = KazooClient(hosts=zk.address)
+    other.start()
+    try:
+        other.create("/conclave/x/lock-", b"other", ephemeral=True, sequence=True)
+        host, port = other._connection._socket.getsockname()
+        address = events.until(lambda d: d.get("addresses", {}).get(f"0x{other.client_id[0]:x}"), "its address")
+        assert address == f"{host}:{port}"
+    finally:
+        other.stop()
+        other.close()
+
+
+def test_a_server_that_tells_nothing_about_its_sessions(world):
+    server = world.start_conclave("serve", "--durability", "none", "--listen", "127.0.0.1:0", "--words", "ruok")
+    world.env["CONCLAVE_CONNECT"] = server.stdout.readline().split()[2]
+    page = Page(world)
+    holder, _ = world.hold("x", "--label", "first")
+    until(lambda: 'path="/conclave/x"' in page.get("/metrics").text, "the lock")
+    events = page.events("view=recipe&path=%2Fconclave%2Fx")
+    name, data = events.next()
+    assert name == "all" and data["addresses"] == {} and data["contenders"][0]["owner"] == "first"
+    holder.terminate()
+    events.until(recipe_with("/conclave/x", lambda r: r["holder_count"] == 0), "the release")
+    assert "conclave_losses_total" not in page.get("/metrics").text
+
+
 def test_readers_and_writers(page, served):
     """Events alone show who holds the lock."""
     _, zk = served
@@ -436,7 +477,7 @@ def test_the_page_inside_the_server(world):
     world.hold("x", "--label", "first")
     overview.until(recipe_with("/conclave/x", lambda r: r["holder_count"] == 1), "the holder")
     # The numbers of the server, under the names of Apache ZooKeeper.
-    page.events("view=server").until(lambda d: d["status"].get("server", {}).get("zk_global_sessions") == 2, "two sessions")
+    page.events("view=server").until(lambda d: d["server"].get("zk_global_sessions") == 2, "two sessions")
     until(lambda: "\nnum_alive_connections " in page.get("/metrics").text, "the connections")
     check = subprocess.run(["promtool", "check", "metrics"], input=page.get("/metrics").text, capture_output=True, text=True)
     # Three of Apache's names have a suffix that promtool advises against.
@@ -450,6 +491,31 @@ def test_the_page_inside_the_server(world):
         said = world.refused("serve", "--durability", "none", "--listen", "127.0.0.1:0", *flag)
         assert f"{flag[0]} requires --http" in said
     assert "--http needs" in world.refused("serve", "--durability", "none", "--http", "0")
+
+
+def test_the_times_and_the_disk_of_the_server(world):
+    server = world.start_conclave("serve", "--data", world.path("data"), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
+    world.env["CONCLAVE_CONNECT"] = server.stdout.readline().split()[2]
+    page = Page.of(server)
+    for i in range(5):
+        world.ok("queue", "push", "jobs", str(i))
+    figures = page.events("view=server").until(
+        lambda d: d["server"].get("conclave_flush_us_count", 0) >= 5 and d["server"], "the flushes")
+    assert figures["conclave_store_bytes"] > 0 and figures["conclave_disk_free_bytes"] > 0
+    assert figures["conclave_journal_bytes"] > 0
+    text = page.get("/metrics").text
+    for name in ("turn", "commit", "flush"):
+        family = f"conclave_server_{name}_seconds"
+        buckets = [(float(le), int(n)) for le, n in re.findall(rf'{family}_bucket{{le="([^"]+)"}} (\d+)\n', text)]
+        assert len(buckets) == 15 and buckets == sorted(buckets) and buckets[-1][0] == float("inf")
+        assert (buckets[0][0], buckets[-2][0]) == (0.00005, 1), "seconds"
+        assert [n for _, n in buckets] == sorted(n for _, n in buckets)
+        assert f"\n{family}_count {buckets[-1][1]}\n" in text and buckets[-1][1] >= 5
+        assert float(re.search(rf"\n{family}_sum (\S+)\n", text)[1]) > 0
+    for name in ("store_bytes", "journal_bytes", "disk_free_bytes"):
+        assert float(re.search(rf"\nconclave_server_{name} (\S+)\n", text)[1]) > 0
+    # The page does not repeat these figures in the other views.
+    assert "server" not in page.events(VIEWS).next()[1]
 
 
 def page_in_server(world, *prefix):
@@ -624,6 +690,53 @@ def test_a_prometheus_server_reads_the_metrics(page, served):
     for target in [t for p in panels for t in p["targets"]]:
         text = target["expr"].replace("$__rate_interval", "1m").replace("$instance", ".*")
         until(lambda t=text: query(t), text)
+
+
+def losses(page):
+    """How many holds of locks ended with their sessions, by reason."""
+    return {reason: int(n) for reason, n in re.findall(
+        r'conclave_losses_total{kind="lock",reason="(\w+)"} (\d+)\n', page.get("/metrics").text)}
+
+
+def test_losses(page, served):
+    """A hold is lost if its session ends. A release is no loss, and neither is the end of a wait."""
+    world, zk = served
+    until(lambda: losses(page) == {"expired": 0, "process": 0, "closed": 0}, "no losses")
+    for _ in range(3):
+        with zk.Lock("/conclave/released", "me"):
+            pass
+    zk.ensure_path("/conclave/x")
+    clients = [KazooClient(hosts=zk.address) for _ in range(3)]
+    for client in clients:  # the first one holds the lock, and the others wait
+        client.start()
+        client.create("/conclave/x/lock-", b"", ephemeral=True, sequence=True)
+    events = page.events("view=recipe&path=%2Fconclave%2Fx")
+    events.until(recipe_with("/conclave/x", lambda r: r["waiter_count"] == 2), "the waiters")
+    for client in (clients[1], clients[0]):  # a waiter and the holder close their sessions
+        client.stop()
+        client.close()
+    until(lambda: losses(page) == {"expired": 0, "process": 0, "closed": 1}, "a session that was closed")
+    # The third client releases the lock and closes its session at once.
+    [node] = [n for n in zk.get_children("/conclave/x") if n.startswith("lock-")]
+    clients[2].delete(f"/conclave/x/{node}")
+    clients[2].stop()
+    clients[2].close()
+    holder, _ = world.hold("y", "--session-timeout", "4s")
+    until(lambda: 'path="/conclave/y"' in page.get("/metrics").text, "the holder")
+    holder.kill()
+    until(lambda: losses(page) == {"expired": 1, "process": 0, "closed": 1}, "an expired session")
+
+
+def test_the_end_of_a_process_is_a_loss(world):
+    world.env["CONCLAVE_CONNECT"] = f"unix:{world.path('socket')}"
+    server = world.start_conclave("serve", "--durability", "none", "--socket", world.path("socket"), "--http",
+                                  "127.0.0.1:0")
+    assert server.stdout.readline()
+    page = Page.of(server)
+    holder, _ = world.hold("x")
+    until(lambda: 'path="/conclave/x"' in page.get("/metrics").text, "the holder")
+    holder.kill()
+    until(lambda: losses(page) == {"expired": 0, "process": 1, "closed": 0}, "the loss")
 
 
 def test_only_some_paths_are_labels(page, served):

@@ -183,17 +183,37 @@ def test_a_certain_deadlock_of_two_commands(browser, page, served):
 
 
 def test_the_view_of_the_server(browser, world):
-    server = world.start_conclave("serve", "--durability", "none", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
+    server = world.start_conclave("serve", "--data", world.path("data"), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
     world.env["CONCLAVE_CONNECT"] = server.stdout.readline().split()[2]
     page = Page.of(server)
     world.hold("x")
+    world.ok("queue", "push", "jobs", *(str(i) for i in range(50)))
     browser.open(page.url)
-    until(lambda: len(rows(browser)) == 1, "the row")
+    until(lambda: len(rows(browser)) == 2, "the rows")
     shows(browser, "#views", "Server")
     browser.js("location.hash = '#/server'")
     shows(browser, ".tiles", "Sessions\n2", "Connections", "Disk\nok")
-    browser.screenshot("server")
+    shows(browser, ".tiles", "Store\n", "Journal\n", "Free disk space\n", "Flush, mean\n")
+    until(lambda: len(browser.texts(".times .card")) == 3, "three histograms")
+    for title, text in zip(("Latency", "Commits", "Flushes"), browser.texts(".times .card")):
+        assert text.startswith(title) and "measurements, mean " in text
+    assert browser.js("return document.querySelectorAll('.times .bars i:not(.none)').length") >= 3
+    for name, width, dark in (("light", 1280, False), ("dark", 1280, True), ("phone", 390, False)):
+        browser.size(width, 1240)
+        browser.dark(dark)
+        assert browser.js("return document.documentElement.scrollWidth <= innerWidth"), name
+        browser.screenshot(f"server-{name}")
     assert browser.problems() == []
+
+
+def test_the_address_of_a_session(browser, page, served):
+    _, zk = served
+    contenders(zk, "/conclave/x", "holder")
+    browser.open(f"{page.url}#/recipe?path=/conclave/x&layout=curator")
+    host, port = zk._connection._socket.getsockname()
+    shows(browser, ".contenders", f"session 0x{zk.client_id[0]:x} at {host}:{port}")
+    browser.js("scrollTo(0, 1e7)")
+    browser.screenshot("address")
 
 
 def test_texts_of_others_are_only_text(browser, page, served):

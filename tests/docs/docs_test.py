@@ -283,7 +283,12 @@ def test_figures_of_the_readme_agree_with_the_performance_page(name):
 
 def test_the_list_of_metrics_agrees_with_the_server():
     source = (ROOT / "src/server/listener/four_letter_words.cpp").read_text()
-    reported = re.findall(r'^  (?:line|number)\("((?:zk|conclave)_\w+)"', source, flags=re.M)
+    reported = re.findall(r'^ +(?:line|number)\("((?:zk|conclave)_\w+)"', source, flags=re.M)
+    # A histogram has a figure for each limit. The document names the first and the last one.
+    header = (ROOT / "src/server/core/duration_histogram.hpp").read_text()
+    limits = [int(n.replace("'", "")) for n in re.findall(r"[\d']+", re.search(r"limits\{([^}]+)\}", header)[1])]
+    for name in re.findall(r'^ +histogram\("(\w+)"', source, flags=re.M):
+        reported += [f"{name}_us_{part}" for part in ("sum", "count", f"le_{limits[0]}", f"le_{limits[-1]}")]
     rows = table_rows((ROOT / "docs/metrics.md").read_text(), "figure", "meaning")
     assert len(reported) > 15
     assert sorted(re.findall(r"`(\w+)`", " ".join(first for first, _ in rows))) == sorted(reported)

@@ -53,8 +53,8 @@ class four_letter_words : public ::testing::Test {
     const auto files = authority.issue("server", {"IP:127.0.0.1"});
     server = new serve_process{{"--listen", "0", "--tls-listen", "0", "--tls-cert",
                                 files.certificate, "--tls-key", files.key, "--words",
-                                "ruok,srvr,stat,mntr,conf,cons,dump,envi,isro,wchs,wchc,wchp,dirs,"
-                                "crst,srst"}};
+                                "ruok,srvr,stat,mntr,conf,cons,dump,ends,envi,isro,wchs,wchc,wchp,"
+                                "dirs,crst,srst"}};
   }
   static void TearDownTestSuite() {
     delete server;
@@ -95,7 +95,7 @@ TEST_F(four_letter_words, have_replies_in_the_format_of_apache) {
               "( /127\\.0\\.0\\.1:\\d+\\[[01]\\]\\(queued=\\d+,recved=\\d+,sent=\\d+"
               "(,sid=" +
                   session + ",.*to=20000.*)?\\)\n)+\n");
-  expect_form("mntr", "(zk_[a-z_]+\t.*\n|conclave_[a-z_]+\t\\d+\n)+");
+  expect_form("mntr", "(zk_[a-z_]+\t.*\n|conclave_[a-z_0-9]+\t\\d+\n)+");
   expect_form("conf", "([a-zA-Z]+=.*\n)+");
   expect_form("envi", "Environment:\nzookeeper\\.version=3\\.8\\.0-.*\n([a-z.]+=.*\n)+");
   expect_form("dump",
@@ -116,6 +116,90 @@ TEST_F(four_letter_words, have_replies_in_the_format_of_apache) {
         "zk_outstanding_requests", "zk_znode_count", "zk_watch_count", "zk_ephemerals_count",
         "zk_approximate_data_size", "zk_global_sessions", "zk_uptime"})
     EXPECT_NE(figures.find(std::string{name} + "\t"), std::string::npos) << name;
+}
+
+// Programs that follow locks can tell a loss from a release.
+TEST_F(four_letter_words, list_the_nodes_that_were_removed_with_their_sessions) {
+  std::ostringstream ids;
+  ids << std::hex;
+  {
+    client zk{server->tcp(), with_timeout(20s)};
+    zk.create("/released", "", create_mode::ephemeral);
+    ids << "0x" << zk.session_id();
+    zk.create("/closed 1", "", create_mode::ephemeral);
+    zk.create("/stays", "");
+    zk.remove("/released");
+  }
+  raw_session silent{server->tcp()};
+  ASSERT_TRUE(silent.handshake(4000));
+  ids << " 0x" << silent.id;
+  ASSERT_EQ(silent.create("/expired", "", true), 0);
+  {
+    client zk{server->tcp(), with_timeout(20s)};
+    watch_recorder watch;
+    ASSERT_TRUE(zk.exists("/expired", watch.get()));
+    ASSERT_TRUE(watch.take());
+  }
+  std::istringstream words{ids.str()};
+  std::string closed, expired;
+  words >> closed >> expired;
+  // Other tests of this server may have ended sessions before.
+  const auto text = ask(server->tcp(), {"ends"});
+  const std::regex form{"ended with their sessions: (\\d+)\n(?:.*\n)*(\\d+) " + closed +
+                        " closed /closed 1\n(\\d+) " + expired + " expired /expired\n"};
+  std::smatch numbers;
+  ASSERT_TRUE(std::regex_match(text, numbers, form)) << text;
+  EXPECT_EQ(std::stoi(numbers[2]) + 1, std::stoi(numbers[3]));
+  EXPECT_EQ(numbers[1], numbers[3]);
+  EXPECT_EQ(text.find("/released"), std::string::npos);
+
+  // The list has at most 1000 nodes, the last ones.
+  {
+    client zk{server->tcp(), with_timeout(20s)};
+    for (int i = 0; i < 1100; ++i)
+      zk.create("/many" + std::to_string(i), "", create_mode::ephemeral);
+  }
+  const auto many = ask(server->tcp(), {"ends"});
+  EXPECT_EQ(std::count(many.begin(), many.end(), '\n'), 1001);
+  EXPECT_EQ(many.find(" /expired\n"), std::string::npos);
+}
+
+// Returns the values of a histogram of mntr: the counts up to each limit, and all of them.
+std::vector<long long> histogram_of(const std::string& figures, const std::string& name) {
+  std::vector<long long> counts;
+  std::istringstream lines{figures};
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(name + "_us_le_") || line.starts_with(name + "_us_count\t"))
+      counts.push_back(std::stoll(line.substr(line.find('\t'))));
+  return counts;
+}
+
+TEST_F(four_letter_words, report_times_and_the_disk) {
+  client zk{server->tcp(), with_timeout(20s)};
+  const auto before = ask(server->tcp(), {"mntr"});
+  for (int i = 0; i < 20; ++i) zk.create("/x" + std::to_string(i), "data");
+  const auto after = ask(server->tcp(), {"mntr"});
+  for (const std::string name : {"conclave_turn", "conclave_commit", "conclave_flush"}) {
+    const auto old = histogram_of(before, name);
+    const auto now = histogram_of(after, name);
+    ASSERT_EQ(now.size(), 15u) << name;
+    EXPECT_TRUE(std::is_sorted(now.begin(), now.end())) << name;
+    EXPECT_GE(now.back(), old.back() + 20) << name;
+    EXPECT_NE(after.find(name + "_us_sum\t"), std::string::npos);
+  }
+  const auto value = [&](const std::string& name) {
+    const auto at = after.find(name + "\t");
+    return at == std::string::npos ? -1 : std::stoll(after.substr(at + name.size() + 1));
+  };
+  EXPECT_GT(value("conclave_store_bytes"), 0);
+  EXPECT_GT(value("conclave_journal_bytes"), 0);
+  EXPECT_GT(value("conclave_disk_free_bytes"), 0);
+
+  serve_process in_memory{{"--listen", "0", "--durability", "none"}};
+  const auto figures = ask(in_memory.tcp(), {"mntr"});
+  EXPECT_NE(figures.find("conclave_turn_us_count\t"), std::string::npos);
+  EXPECT_EQ(figures.find("conclave_flush"), std::string::npos);
+  EXPECT_EQ(figures.find("conclave_store_bytes"), std::string::npos);
 }
 
 // Apache counts messages, not bytes.
@@ -150,8 +234,8 @@ TEST_F(four_letter_words, are_refused_if_not_allowed_and_unknown_ones_are_not_re
   EXPECT_EQ(ask(server->tcp(), {"abcd"}), "");
   serve_process strict{{"--listen", "0", "--words", "ruok"}};
   EXPECT_EQ(ask(strict.tcp(), {"ruok"}), "imok");
-  for (const auto* word : {"srvr", "stat", "mntr", "conf", "cons", "dump", "envi", "isro", "wchs",
-                           "wchc", "wchp", "dirs", "crst", "srst"})
+  for (const auto* word : {"srvr", "stat", "mntr", "conf", "cons", "dump", "ends", "envi", "isro",
+                           "wchs", "wchc", "wchp", "dirs", "crst", "srst"})
     EXPECT_EQ(ask(strict.tcp(), {word}),
               std::string{word} + " is not executed because it is not in the whitelist.\n");
 }

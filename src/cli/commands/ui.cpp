@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/connect/connection.hpp"
+#include "cli/connect/session_connections.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/raw_arguments.hpp"
 #include "cli/run/loop.hpp"
@@ -45,6 +46,12 @@ int run(flags& f, const invocation&) {
   connection c{std::move(at)};
   c.require_chroot();
   options.servers = c.at().hosts;
+  options.read_session_ends = [at = c.at()] { return ask_servers(at, "ends"); };
+  options.read_addresses = [at = c.at()]() -> std::optional<web::session_addresses> {
+    auto found = find_session_connections(at);
+    if (found.connected.empty()) return {};
+    return std::move(found.connected);
+  };
   const auto page = start_ui(c.zk(), options, f.ui.listen);
   std::cout << "conclave ui: " << page_address(*page, options, f.ui) << std::endl;
   signals.on_signal([&](int s) {

@@ -37,16 +37,22 @@ bool parse_connections(const std::string& reply, session_connections& into) {
   return true;
 }
 
-session_connections find_session_connections(const server_address& at) {
-  session_connections found;
-  found.complete = true;
+std::vector<std::string> ask_servers(const server_address& at, std::string_view word) {
+  std::vector<std::string> replies;
   for (const auto& host : connect_string::parse(at.hosts).hosts) {
     query_options options;
     options.timeout = options.reply_timeout = 1s;
     if (host.socket_path.empty()) options.tls = at.options.tls;
-    if (!parse_connections(query_server(host, "cons", options).reply, found))
-      found.complete = false;
+    replies.push_back(query_server(host, word, options).reply);
   }
+  return replies;
+}
+
+session_connections find_session_connections(const server_address& at) {
+  session_connections found;
+  found.complete = true;
+  for (const auto& reply : ask_servers(at, "cons"))
+    if (!parse_connections(reply, found)) found.complete = false;
   return found;
 }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/connect/connect_flags.hpp"
 
@@ -18,6 +20,9 @@ struct session_connections {
   bool complete = false;
 };
 
+// Sends a four-letter word to all servers of the connect string, for at most a second each. Returns
+// a reply for each server, which is empty if there is none.
+std::vector<std::string> ask_servers(const server_address& at, std::string_view word);
 // Asks all servers of the connect string, for at most a second each.
 session_connections find_session_connections(const server_address& at);
 // Adds the connections in a reply to `cons`. Returns false if the reply is not such a list.

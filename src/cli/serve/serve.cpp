@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "cli/connect/private_file.hpp"
+#include "cli/connect/session_connections.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/serve/service_manager.hpp"
 #include "conclave/connect_string.hpp"
@@ -185,12 +186,19 @@ class server_page {
     options.paths = {"/"};
     options.max_connections = connections;
     options.servers = "this server";
-    options.read_server =
-        [at = connect_string::parse(own_address(server, addresses)).hosts.front()] {
-          query_options limits;
-          limits.timeout = limits.reply_timeout = std::chrono::milliseconds{500};
-          return query_server(at, "mntr", limits).reply;
-        };
+    const auto ask = [at = connect_string::parse(own_address(server, addresses)).hosts.front()](
+                         std::string_view word) {
+      query_options limits;
+      limits.timeout = limits.reply_timeout = std::chrono::milliseconds{500};
+      return query_server(at, word, limits).reply;
+    };
+    options.read_server = [ask] { return ask("mntr"); };
+    options.read_session_ends = [ask] { return std::vector{ask("ends")}; };
+    options.read_addresses = [ask]() -> std::optional<web::session_addresses> {
+      session_connections found;
+      if (!parse_connections(ask("cons"), found)) return {};
+      return std::move(found.connected);
+    };
     page_ = start_ui(zk_, options, flags.listen);
     url_ = page_address(*page_, options, flags);
   }

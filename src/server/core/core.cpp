@@ -111,7 +111,7 @@ void core::process_ended(std::int64_t id) {
   if (s->keepers != 0 || !writable_) return;
   if (now_.now < s->keeper_deadline) return sessions_.expire_at(*s, s->keeper_deadline);
   log_session(id, "ended with its process");
-  end_session(*s);
+  end_session(*s, session_end::process_exited);
 }
 
 void core::log_session(std::int64_t session, const char* what) const {
@@ -157,7 +157,7 @@ void core::update_expiry(live_session& s) {
   sessions_.queue_deadline(s);
   if (s.attached != 0 || !s.owner_ended || !writable_) return;
   log_session(s.row.id, "ended with the last process that kept it");
-  end_session(s);
+  end_session(s, session_end::process_exited);
 }
 
 bool core::awaits_reconnect(std::int64_t id) {
@@ -286,9 +286,11 @@ void core::send_handshake_response(connection& c, bool with_read_only_flag) {
 }
 
 // Removes the session and its ephemeral nodes in one transaction.
-void core::end_session(live_session& s) {
+void core::end_session(live_session& s, session_end why) {
   ++zxid_;
-  for (const auto& path : tree_.ephemerals_of(s.row.id)) remove_node(*tree_.find(path));
+  const auto nodes = tree_.ephemerals_of(s.row.id);
+  for (const auto& path : nodes) remove_node(*tree_.find(path));
+  if (options_.on_session_end) options_.on_session_end(s.row.id, why, nodes);
   if (const auto c = connections_.find(s.attached); c != connections_.end())
     c->second.session = nullptr;
   if (s.keepers != 0)
@@ -305,7 +307,7 @@ void core::end_session(live_session& s) {
 void core::close_session(connection& c, std::int32_t xid) {
   if (writable_) {
     log_session(c.session->row.id, "was closed by its client");
-    end_session(*c.session);
+    end_session(*c.session, session_end::closed);
   }
   if (c.is_closing()) return;  // its own watch events overflowed it
   const auto result = writable_ ? errc{} : errc::system_error;
@@ -318,7 +320,7 @@ void core::expire() {
   while (auto* s = sessions_.next_expired(now_.now)) {
     log_session(s->row.id, "expired");
     const auto attached = connections_.find(s->attached);
-    end_session(*s);
+    end_session(*s, session_end::expired);
     if (attached != connections_.end()) start_closing(attached->second);
   }
   if (now_.now >= next_reap_) reap();

@@ -42,6 +42,10 @@
 
 namespace conclave::server_impl {
 
+// Why a session ends: its client was silent for the session timeout, closed it, or its process (the
+// last one that kept it) exited.
+enum class session_end { expired, closed, process_exited };
+
 struct core_options {
   core_options() = default;
 
@@ -70,6 +74,8 @@ struct core_options {
   std::size_t max_event_bytes_per_connection = 64u << 20;
   std::size_t max_event_bytes = 128u << 20;
   std::function<void(std::string_view)> log_session;  // logs the start and end of sessions
+  // Called when a session ends, with the ephemeral nodes that are removed with it.
+  std::function<void(std::int64_t, session_end, const std::vector<std::string>&)> on_session_end;
   std::function<void(char*, std::size_t)> random;  // fills a buffer with cryptographic random bytes
 };
 
@@ -203,7 +209,7 @@ class core {
   errc dispatch(connection& c, wire::opcode type, wire::reader& in);
   void authenticate(connection& c, std::int32_t xid, wire::reader& in);
   bool is_authenticated(const connection& c) const;
-  void end_session(live_session& s);
+  void end_session(live_session& s, session_end why);
   void log_session(std::int64_t session, const char* what) const;
   void close_session(connection& c, std::int32_t xid);
   void reap();

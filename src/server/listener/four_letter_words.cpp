@@ -92,6 +92,7 @@ std::string service::run_command(std::string_view word) {
   if (word == "conf") return configuration();
   if (word == "cons") return connection_list(true) + "\n";
   if (word == "dump") return session_list();
+  if (word == "ends") return ended_nodes_.to_text();
   if (word == "wchs") {
     const auto& data = core_->data_watches();
     const auto& child = core_->child_watches();
@@ -166,6 +167,14 @@ std::string service::metrics() const {
     text.append(name).append("\t").append(value).append("\n");
   };
   const auto number = [&](std::string_view name, auto value) { line(name, std::to_string(value)); };
+  // Tools that read mntr expect names of letters, digits and underscores.
+  const auto histogram = [&](const std::string& name, const duration_histogram& h) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < h.limits.size(); ++i)
+      number(name + "_us_le_" + std::to_string(h.limits[i]), sum += h.counts[i]);
+    number(name + "_us_sum", std::chrono::duration_cast<std::chrono::microseconds>(h.sum).count());
+    number(name + "_us_count", h.total);
+  };
   line("zk_version", std::string{protocol_version} + "-conclave-" + std::string{version});
   line("zk_server_state", "standalone");
   number("zk_min_latency", statistics_.min_time.count() / 1000);
@@ -189,6 +198,15 @@ std::string service::metrics() const {
   number("conclave_slow_clients_dropped", statistics_.dropped_slow);
   number("conclave_connections_rejected", statistics_.rejected);
   number("conclave_disk_full", core_->is_writable() ? 0 : 1);
+  histogram("conclave_turn", statistics_.turn_times);
+  histogram("conclave_commit", statistics_.commit_times);
+  if (storage_.usage) {
+    const auto disk = storage_.usage();
+    histogram("conclave_flush", disk.flushes);
+    number("conclave_store_bytes", disk.files.store_bytes);
+    number("conclave_journal_bytes", disk.files.journal_bytes);
+    number("conclave_disk_free_bytes", disk.files.free_bytes);
+  }
   return text;
 }
 

@@ -62,7 +62,7 @@ moment service::now() {
   return {clock::now(), std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()};
 }
 
-core_options service::make_core_options() const {
+core_options service::make_core_options() {
   core_options c;
   c.tick = options_.tick;
   c.min_session_timeout = options_.min_session_timeout.value_or(2 * options_.tick);
@@ -93,6 +93,10 @@ core_options service::make_core_options() const {
   c.max_sessions_per_peer =
       per_peer == 0 ? 0 : std::max(per_peer, fair_share::default_per_peer(options_.max_sessions));
   if (per_peer == 0) c.max_watches_per_peer = c.max_watched_bytes_per_peer = 0;
+  c.on_session_end = [this](std::int64_t session, session_end why,
+                            const std::vector<std::string>& nodes) {
+    ended_nodes_.add(session, why, nodes);
+  };
   c.log_session = [this](std::string_view text) { log(log_level::info, std::string{text}); };
   c.random = [](char* into, std::size_t size) {
     if (RAND_bytes(reinterpret_cast<unsigned char*>(into), static_cast<int>(size)) != 1)
@@ -199,6 +203,7 @@ void service::end_turn() {
     statistics_.min_time = statistics_.turns == 0 ? took : std::min(statistics_.min_time, took);
     statistics_.max_time = std::max(statistics_.max_time, took);
     statistics_.total_time += took;
+    statistics_.turn_times.add(took);
     ++statistics_.turns;
   }
   if (check_is_due) return_unused_space();
@@ -208,8 +213,11 @@ void service::end_turn() {
 
 void service::commit() {
   try {
+    const auto began = clock::now();
     storage_.backend->commit(core_->take_changes());
+    statistics_.commit_times.add(clock::now() - began);
     ++statistics_.commits;
+    ended_nodes_.commit();
   } catch (const disk_full& e) {
     handle_disk_full(e.what());
   }
@@ -226,6 +234,7 @@ void service::handle_disk_full(const std::string& why) {
     core_->output(c->id).clear();
     disconnect(c);
   }
+  ended_nodes_.discard_uncommitted();
   core_ = std::make_unique<core>(make_core_options(), storage_.backend->load(), 0, now());
   core_->begin_serving(now());
   core_->set_writable(false);

@@ -27,9 +27,11 @@
 #include "server/core/core.hpp"
 #include "server/listener/acceptor.hpp"
 #include "server/listener/client_connection.hpp"
+#include "server/listener/ended_nodes.hpp"
 #include "server/listener/folder_watch.hpp"
 #include "server/listener/free_memory_trimmer.hpp"
 #include "server/listener/log_limit.hpp"
+#include "server/store/sqlite_store.hpp"
 #include "server/store/store_error.hpp"
 
 namespace conclave::server_impl {
@@ -45,6 +47,12 @@ struct storage {
   // Frees some of the unused disk space, in one short step. Returns true if there is more. Throws
   // store_error. Empty if the store is only in memory.
   std::function<bool()> shrink;
+  struct disk_figures {
+    disk_usage files;
+    duration_histogram flushes;
+  };
+  // Empty if the store is only in memory.
+  std::function<disk_figures()> usage;
   std::string notice;  // logged when the service starts, unless empty
 };
 
@@ -72,7 +80,7 @@ class service {
   using clock = std::chrono::steady_clock;
 
   static moment now();
-  core_options make_core_options() const;
+  core_options make_core_options();
   void begin_turn();
   void end_turn();
   void commit();
@@ -127,6 +135,7 @@ class service {
     // Duration of turns, from the first input to the last reply.
     std::uint64_t turns = 0;
     std::chrono::microseconds min_time{0}, max_time{0}, total_time{0};
+    duration_histogram turn_times, commit_times;
   };
 
   server_options options_;
@@ -155,6 +164,7 @@ class service {
   std::unordered_map<std::int64_t, watched_process> watched_processes_;
   // Four-letter words received in this turn. They are answered after the turn's commit.
   std::vector<std::pair<connection_ptr, std::string>> pending_words_;
+  ended_nodes ended_nodes_;
   // Sessions whose processes exited while the disk was full.
   std::vector<std::int64_t> ended_while_disk_full_;
   std::size_t unsent_bytes_ = 0;      // sum of all connections

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <random>
 #include <string>
@@ -63,6 +64,7 @@ struct sqlite_store::impl {
   std::int64_t shrink_pages;
   std::int64_t checkpoint_pages;
   std::int64_t next_checkpoint;
+  duration_histogram flushes;
   std::string permanent_failure;  // not empty: the reason why all later commits fail
 
   // The last ACL and its text: most nodes in a batch share one ACL.
@@ -83,7 +85,9 @@ void sqlite_store::impl::write(const batch& changes) {
     put_session.run(s.id, s.timeout_ms, blob{{s.password.data(), s.password.size()}});
   }
   put_zxid.run(changes.zxid);
+  const auto began = std::chrono::steady_clock::now();
   commit_statement.run();
+  flushes.add(std::chrono::steady_clock::now() - began);
 }
 
 void sqlite_store::impl::write_node(const batch::node& node) {
@@ -201,6 +205,23 @@ bool sqlite_store::shrink() {
     throw store_error{p.permanent_failure};
   }
 }
+
+disk_usage sqlite_store::usage() const noexcept {
+  const auto& files = impl_->opened.files;
+  disk_usage found;
+  try {
+    found.store_bytes = impl_->opened.volume.size(files.main()).value_or(0);
+    found.journal_bytes =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(impl_->db.wal_size(), 0));
+    std::error_code unknown;
+    const auto space = std::filesystem::space(files.folder, unknown);
+    if (!unknown) found.free_bytes = space.available;
+  } catch (const std::exception&) {  // the next commit reports it
+  }
+  return found;
+}
+
+const duration_histogram& sqlite_store::flush_times() const noexcept { return impl_->flushes; }
 
 const dropped_rows& sqlite_store::dropped() const noexcept { return impl_->opened.dropped; }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "server/core/duration_histogram.hpp"
 #include "server/core/rows.hpp"
 #include "server/store/schema.hpp"
 
@@ -38,6 +39,12 @@ struct dropped_rows {
   std::int64_t ephemeral_nodes = 0;
 };
 
+struct disk_usage {
+  std::uint64_t store_bytes = 0;    // of the main file
+  std::uint64_t journal_bytes = 0;  // of the write-ahead log
+  std::uint64_t free_bytes = 0;     // on their file system, for this process
+};
+
 class sqlite_store final : public store {
  public:
   // Opens the store in the folder. If the folder never had a store, creates the folder and the
@@ -62,6 +69,11 @@ class sqlite_store final : public store {
   // a new folder with the same name. All later calls also throw. Every commit begins with this
   // check.
   void check_folder();
+
+  // Reads the sizes of the files. A size that cannot be read is 0.
+  disk_usage usage() const noexcept;
+  // Returns how long each commit took to write its changes to the write-ahead log and to sync it.
+  const duration_histogram& flush_times() const noexcept;
 
   // Returns the number of rows that were removed because the file is a copy (a restored backup, a
   // copied folder). A copy contains an older state. The clients of its sessions may still be alive,

@@ -103,7 +103,7 @@ function drawConnection() {
   banner.hidden = text === '' || status === null && state !== 'lost';
   setText(banner, text);
   if (!status) return;
-  document.getElementById('server-link').hidden = !status.server;
+  document.getElementById('server-link').hidden = !status.has_server;
   const dead = status.deadlocks + status.possible_deadlocks;
   badge.hidden = dead === 0;
   badge.dataset.state = status.deadlocks ? 'certain' : 'possible';

@@ -4,7 +4,7 @@ import {clockTime, count, duration, el, nameOf, plural, setText, svg} from './fo
 const LIMITS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120, 600];
 const HUES = 8;
 
-const limitText = (s) => duration(s * 1e6).replace(/\.0 /, ' ').replace(' 00s', '');
+const limitText = (s) => s < 0.001 ? `${Math.round(s * 1e6)} µs` : duration(s * 1e6).replace(/\.0 /, ' ').replace(' 00s', '');
 
 // The same owner always has the same colour.
 function hueOf(text) {
@@ -14,7 +14,9 @@ function hueOf(text) {
 }
 
 export class Histogram {
-  constructor(title, explanation) {
+  // `limits` are in seconds.
+  constructor(title, explanation, limits = LIMITS) {
+    this.limits = limits;
     this.summary = el('p', {class: 'sub'});
     this.bars = el('div', {class: 'bars', role: 'img'});
     this.axis = el('div', {class: 'axis', 'aria-hidden': 'true'});
@@ -28,20 +30,20 @@ export class Histogram {
     if (first < 0) {
       this.bars.replaceChildren();
       this.axis.replaceChildren();
-      setText(this.summary, 'Nothing measured since the page server started.');
+      setText(this.summary, 'Nothing measured yet.');
       return;
     }
     first = Math.max(0, Math.min(first - 1, counts.length - 6));
     last = Math.min(counts.length - 1, Math.max(last + 1, first + 5));
     const most = Math.max(...counts);
-    const range = (i) => i === counts.length - 1 ? `over ${limitText(LIMITS[i - 1])}` : `up to ${limitText(LIMITS[i])}`;
+    const range = (i) => i === counts.length - 1 ? `over ${limitText(this.limits[i - 1])}` : `up to ${limitText(this.limits[i])}`;
     const bars = [], labels = [], words = [];
     for (let i = first; i <= last; ++i) {
       const bar = el('i', {title: `${range(i)}: ${count(counts[i])}`});
       bar.style.setProperty('--h', String(counts[i] / most));
       if (!counts[i]) bar.className = 'none';
       bars.push(bar);
-      labels.push(el('span', {text: i === counts.length - 1 ? `>${limitText(LIMITS[i - 1])}` : limitText(LIMITS[i])}));
+      labels.push(el('span', {text: i === counts.length - 1 ? `>${limitText(this.limits[i - 1])}` : limitText(this.limits[i])}));
       if (counts[i]) words.push(`${range(i)}: ${counts[i]}`);
     }
     this.bars.replaceChildren(...bars);

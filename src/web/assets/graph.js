@@ -212,6 +212,11 @@ function drawEdge(e) {
   const [x2, y2] = border([bx, by], [ax, ay]);
   const certainty = e.deadlock ?? 'plain';
   const mx = (x1 + x2) / 2;
-  const d = Math.abs(bx - ax) > W ? `M${x1},${y1}C${mx},${y1} ${mx},${y2} ${x2},${y2}` : `M${x1},${y1}L${x2},${y2}`;
+  // A session with several tasks is in a ring more than once. Its arrows to distant nodes of the
+  // same column pass the nodes between on the side, where the columns have a gap.
+  const isDistant = a.x === b.x && Math.abs(by - ay) > (DY + 40) * 1.5;
+  const side = a.side > 0 ? -1 : 1;
+  const sx = ax + side * (W / 2 + 3), bend = ax + side * (W / 2 + 70);
+  const d = isDistant ? `M${sx},${ay}C${bend},${ay} ${bend},${by} ${sx},${by}` : Math.abs(bx - ax) > W ? `M${x1},${y1}C${mx},${y1} ${mx},${y2} ${x2},${y2}` : `M${x1},${y1}L${x2},${y2}`;
   return svg('path', {class: `edge ${certainty} ${e.kind}`, d, 'marker-end': e.kind === 'same' ? undefined : `url(#arrow-${certainty})`});
 }

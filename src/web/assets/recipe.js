@@ -26,6 +26,7 @@ export class RecipeView {
   #recipe = null;
   #contenders = [];
   #holds = [];
+  #addresses = {};  // of sessions
 
   constructor(params, {allowsActions}) {
     this.path = params.get('path') ?? '';
@@ -66,11 +67,13 @@ export class RecipeView {
       this.#recipe = data.recipe;
       this.#contenders = data.contenders ?? [];
       this.#holds = data.holds ?? [];
+      this.#addresses = {};
     } else if (data.recipe) {
       this.#recipe = data.recipe;
       this.#contenders = applyDifference(this.#contenders, data.contenders);
       this.#holds = applyDifference(this.#holds, data.holds);
     }
+    if (data.addresses) this.#addresses = data.addresses;
     if (data.charts) {
       this.waits.set(data.charts.waits);
       this.holdTimes.set(data.charts.holds);
@@ -169,7 +172,8 @@ export class RecipeView {
     setText(p.place, holds ? '●' : String(index + 1 - (this.#recipe?.holder_count ?? 0)));
     setText(p.name, c.unreadable ? 'not readable (ACL)' : nameOf(c));
     const role = c.role && c.role !== 'exclusive' ? `${c.role} · ` : '';
-    setText(p.sub, `${role}${c.session ? `session ${c.session} · ` : ''}${visible(c.node.slice(c.node.lastIndexOf('/') + 1))}${c.asked ? ' · asked to release' : ''}`);
+    const address = this.#addresses[c.session];
+    setText(p.sub, `${role}${c.session ? `session ${c.session}${address ? ` at ${visible(address)}` : ''} · ` : ''}${visible(c.node.slice(c.node.lastIndexOf('/') + 1))}${c.asked ? ' · asked to release' : ''}`);
     const since = holds ? c.granted_us ?? c.since_us : c.since_us;
     setText(p.time, `${holds ? (this.#recipe?.kind === 'election' ? 'leads' : 'holds') : 'waits'} ${holds && c.grant_is_exact === false ? 'at most ' : ''}${age(now - since)}`);
     // A waiter that is granted the lock gets the button of a holder.

@@ -1,14 +1,33 @@
-// The server that contains this page: sessions, connections, requests and commits.
-import {LengthChart} from './charts.js';
+// The server that contains this page: sessions, connections, requests, times and the disk.
+import {Histogram, LengthChart} from './charts.js';
 import {count, duration, el, nowUs, rate, setText} from './format.js';
 
 const WINDOW = 10;  // seconds, for rates
 
 function bytes(n) {
-  const units = ['B', 'KiB', 'MiB', 'GiB'];
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let i = 0;
   for (; n >= 1024 && i < units.length - 1; ++i) n /= 1024;
   return `${i ? n.toFixed(1) : n} ${units[i]}`;
+}
+
+const HISTOGRAMS = [
+  ['conclave_turn', 'Latency', 'from reading requests to sending the replies'],
+  ['conclave_commit', 'Commits', 'storing the changes of one turn'],
+  ['conclave_flush', 'Flushes', 'the part of a commit that writes and syncs the journal'],
+];
+
+// Returns the histogram of the figures NAME_us_le_LIMIT, or null if the server does not have it. The
+// figures count all values up to their limits.
+function histogramOf(figures, name) {
+  const prefix = `${name}_us_le_`;
+  const limits = Object.keys(figures).filter((k) => k.startsWith(prefix)).map((k) => Number(k.slice(prefix.length)))
+    .sort((a, b) => a - b);
+  if (!limits.length) return null;
+  const total = figures[`${name}_us_count`];
+  const upTo = [...limits.map((l) => figures[prefix + l]), total];
+  return {limits: limits.map((l) => l / 1e6), sum: figures[`${name}_us_sum`] / 1e6, total,
+    counts: upTo.map((n, i) => n - (i ? upTo[i - 1] : 0))};
 }
 
 export class ServerView {
@@ -19,12 +38,14 @@ export class ServerView {
   query = {view: 'server'};
 
   constructor() {
-    this.list = el('dl', {class: 'tiles six', hidden: true});
+    this.list = el('dl', {class: 'tiles four', hidden: true});
     this.requests = new LengthChart();
     this.empty = el('p', {class: 'empty', text: 'This page is not part of a server. See: conclave serve --http'});
     this.card = el('section', {class: 'card', hidden: true, 'aria-label': 'Requests per second'},
       el('h2', {text: 'Requests per second'}), this.requests.element);
-    this.element = el('section', {}, el('h1', {text: 'Server'}), this.empty, this.list, this.card);
+    this.histograms = new Map();
+    this.times = el('div', {class: 'cards times'});
+    this.element = el('section', {}, el('h1', {text: 'Server'}), this.empty, this.list, this.card, this.times);
   }
 
   destroy() {}
@@ -47,11 +68,27 @@ export class ServerView {
     return seconds > 0 ? Math.max(0, last[name] - first[name]) / seconds : 0;
   }
 
-  onEvent(_, {status}) {
-    const s = status.server;
-    this.empty.hidden = Boolean(s);
-    this.list.hidden = this.card.hidden = !s;
-    if (!s) return;
+  #drawHistograms(figures) {
+    for (const [name, title, explanation] of HISTOGRAMS) {
+      const h = histogramOf(figures, name);
+      if (!h) continue;
+      let chart = this.histograms.get(name);
+      if (!chart) {
+        chart = new Histogram(title, explanation, h.limits);
+        this.histograms.set(name, chart);
+        this.times.append(chart.element);
+      }
+      chart.set(h);
+    }
+    // An odd number of cards would leave a gap.
+    this.times.lastChild?.classList.toggle('only', this.times.children.length % 2 === 1);
+  }
+
+  onEvent(_, {status, server: s}) {
+    const isKnown = Object.keys(s).length > 0;
+    this.empty.hidden = isKnown;
+    this.list.hidden = this.card.hidden = this.times.hidden = !isKnown;
+    if (!isKnown) return;
     const last = this.#samples.at(-1);
     if (!last || last.zk_uptime !== s.zk_uptime) this.#samples.push({...s, at: status.now_us});
     while (this.#samples.length > 2 && this.#samples[0].at < status.now_us - WINDOW * 1e6) this.#samples.shift();
@@ -68,6 +105,13 @@ export class ServerView {
     this.#tile('Data', bytes(s.zk_approximate_data_size));
     this.#tile('Running for', duration(s.zk_uptime * 1000));
     this.#tile('Disk', s.conclave_disk_full ? 'full' : 'ok');
+    if (s.conclave_store_bytes !== undefined) {
+      this.#tile('Store', bytes(s.conclave_store_bytes));
+      this.#tile('Journal', bytes(s.conclave_journal_bytes));
+      this.#tile('Free disk space', bytes(s.conclave_disk_free_bytes));
+      this.#tile('Flush, mean', s.conclave_flush_us_count ? duration(s.conclave_flush_us_sum / s.conclave_flush_us_count) : '–');
+    }
+    this.#drawHistograms(s);
     if (this.#samples.length > 1) this.requests.add(status.now_us, Math.round(requests));
     this.tick();
   }
