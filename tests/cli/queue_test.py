@@ -1,6 +1,5 @@
 """`conclave queue`: push, pop and process items without losing any."""
 
-import contextlib
 import json
 import os
 import re
@@ -10,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BINARY, TIMEOUT, alive, ended_by, until
+from conftest import BINARY, TIMEOUT, alive, ended_by, full_pipe, until
 
 LAYOUTS = ["zookeeper", "kazoo", "kazoo-locking"]
 
@@ -594,17 +593,6 @@ def test_a_claim_is_lost(world, peer):
     # The item is the first of the queue again.
     assert p.stdout.readline().split()[0] in "ab"
     assert p.poll() is None
-
-
-def full_pipe():
-    """Returns both ends of a full pipe, in which write() blocks."""
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            os.write(writing, b"x" * 4096)
-    os.set_blocking(writing, True)
-    return reading, writing
 
 
 def blocks_in_write(pid):

@@ -130,7 +130,7 @@ void watched_run::throw_if_hopeless(session_keeper::result got,
 bool watched_run::start() {
   const auto by = find_keeper();
   if (by == kept_by::unknown) return false;
-  guard_ = new_guard(0);
+  set_guard(new_guard(0));
   const bool started = kill_on_loss_.start_unless_lost([&] {
     child_.emplace(program_,
                    child::start_options{signal_mask_,
@@ -143,7 +143,17 @@ bool watched_run::start() {
   if (started)
     phase_ = phase::running;
   else
-    guard_.reset();
+void watched_run::set_guard(std::unique_ptr<guard> g) {
+  renewal_.reset();
+  guard_ = std::move(g);
+  // A guard with a keeper has no deadline.
+  if (guard_ && keeper_of_guard_.descriptor() < 0)
+    renewal_.emplace(client_, held_, [to = guard_.get()](boot_clock::time_point deadline) {
+      to->set_deadline(deadline);
+    });
+}
+
+    set_guard(nullptr);
   return started;
 }
 
@@ -166,7 +176,7 @@ std::unique_ptr<guard> watched_run::new_guard(pid_t group) const {
   if (keeper_of_guard_.descriptor() >= 0)
     session = {options_.server_socket, options_.local_folder, session_key::of(client_),
                keeper_of_guard_.descriptor()};
-  return std::make_unique<guard>(descendants_, session, group, held_.remaining());
+  return std::make_unique<guard>(descendants_, session, group, certain_until(held_, client_));
 }
 
 std::unique_ptr<guard> watched_run::try_new_guard(pid_t group) const {
@@ -195,7 +205,7 @@ loop::clock::time_point watched_run::check_guard() {
   // the guard.
   auto made = try_new_guard(child_->group());
   if (!made) return next_guard_;
-  guard_ = std::move(made);
+  set_guard(std::move(made));
   return never;
 }
 
@@ -216,7 +226,7 @@ bool watched_run::hand_over_to_guard() {
     keeper_of_guard_ = std::move(former);
     return false;
   }
-  guard_ = std::move(made);
+  set_guard(std::move(made));
   return true;
 }
 
@@ -293,7 +303,6 @@ loop::clock::time_point watched_run::check_running() {
   const auto guard_due = check_guard();
   if (!runs()) return now;
   const auto left = held_.remaining();
-  guard_->alive_for(left);
   if (!held_.held()) {
     kill(hold_outcome::lost);
     report_slow_end();
@@ -358,7 +367,7 @@ void watched_run::report_slow_end() {
 void watched_run::abandon() {
   phase_ = phase::ended;
   terminal_.take_back();
-  guard_.reset();
+  set_guard(nullptr);
   result r;
   r.outcome = outcome_;
   r.still_running = child_->out_of_reach();
@@ -408,12 +417,12 @@ void watched_run::finish() {
   r.has_background_processes =
       keeper_.descriptor() >= 0 && outcome_ == hold_outcome::kept && descendants_.alive();
   if (r.has_background_processes && options_.ends == run_options::hold_ends::with_program) {
-    guard_.reset();
+    set_guard(nullptr);
     keeper_.end();
     keeper_of_guard_.end();
     r.has_background_processes = false;
   } else if (!r.has_background_processes) {
-    guard_.reset();
+    set_guard(nullptr);
   }
   kill_on_loss_.program_ended();
   if (guard_) guard_->command_ended();
