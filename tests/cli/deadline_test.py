@@ -1,12 +1,14 @@
 """Over TCP, each reply extends the deadline of a session. A lock is kept as long as its session has
 time left, whether `conclave` is stopped for a while or blocked by its output."""
 
+import contextlib
 import os
+import re
 import signal
 import time
 
 import pytest
-from conftest import alive, full_pipe, state_of, until
+from conftest import alive, fill, full_pipe, state_of, until
 from relay import Relay
 
 # In seconds. Only a pause of the machine for half this time makes a test fail.
@@ -118,3 +120,52 @@ def is_blocked(pid):
     """Returns whether the first thread of the process is in write() to stderr."""
     with open(f"/proc/{pid}/syscall") as f:
         return f.read().split()[:2] == ["1", "0x2"]
+
+
+@contextlib.contextmanager
+def blocked_stderr(world, relay, *flags):
+    """`conclave lock -v` whose stderr is a full pipe."""
+    reading, writing = os.pipe()
+    p, child, _ = lock(world, relay, "-v", *flags, stderr=writing)
+    fill(writing)
+    os.close(writing)
+    with os.fdopen(reading) as f:
+        yield p, f
+
+
+def interrupt(relay, p):
+    """Closes the connection and waits until the client has reconnected."""
+    relay.disconnect()
+    begin = time.monotonic()
+    relay.restore()
+    until(lambda: relay.last_reply > begin or p.poll() is not None, "the reconnect")
+    assert p.poll() is None
+
+
+def test_a_blocked_stderr_does_not_delay_a_reconnect(world, relay):
+    with blocked_stderr(world, relay) as (p, stderr):
+        interrupt(relay, p)
+        go(world)
+        said = stderr.read()
+    assert p.wait() == 3
+    suspended, reconnected = said.find(" suspended"), said.find(" reconnected")
+    assert 0 < suspended < reconnected, said.replace("x", "")
+
+
+def test_a_blocked_stderr_does_not_use_up_memory(world, relay):
+    with blocked_stderr(world, relay) as (p, stderr):
+        for _ in range(60):  # with several messages each
+            interrupt(relay, p)
+        go(world)
+        said = stderr.read()
+    assert p.wait() == 3
+    assert re.search(r"\nconclave: \d+ further messages were dropped, because stderr was blocked\n",
+                     said), said.replace("x", "")
+
+
+def test_a_blocked_stderr_does_not_delay_the_exit_code_for_long(world, relay):
+    """Nobody reads stderr, so the messages are not written."""
+    with blocked_stderr(world, relay) as (p, _):
+        interrupt(relay, p)
+        go(world)
+        assert p.wait() == 3
