@@ -1,11 +1,9 @@
 #include "cli/run/watched_run.hpp"
 
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
@@ -114,11 +112,9 @@ void watched_run::throw_if_hopeless(session_keeper::result got,
                                    options_.server_socket +
                                    " refuses the connections that keep the lock for the command; "
                                    "it may have reached its connection limit"};
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+  if (got == session_keeper::result::no_descriptors)
     throw failure{system_failure,
-                  std::string{"the command was not started: "} + std::strerror(errno)};
-  for (const int fd : ends) ::close(fd);
+                  std::string{"the command was not started: "} + std::strerror(EMFILE)};
   // If the server were silent for this time, the hold would be suspended.
   if (now - *attempts_.since > session_timeout)
     throw failure{unavailable, "the command was not started: the server's socket " +
@@ -143,6 +139,10 @@ bool watched_run::start() {
   if (started)
     phase_ = phase::running;
   else
+    set_guard(nullptr);
+  return started;
+}
+
 void watched_run::set_guard(std::unique_ptr<guard> g) {
   renewal_.reset();
   guard_ = std::move(g);
@@ -151,10 +151,6 @@ void watched_run::set_guard(std::unique_ptr<guard> g) {
     renewal_.emplace(client_, held_, [to = guard_.get()](boot_clock::time_point deadline) {
       to->set_deadline(deadline);
     });
-}
-
-    set_guard(nullptr);
-  return started;
 }
 
 watched_run::~watched_run() {
