@@ -622,6 +622,16 @@ def test_a_claim_is_lost_while_the_worker_blocks_on_stderr(world, peer, local):
     os.close(reading)
 
 
+def test_a_worker_with_a_limit_on_file_sizes_claims_nothing(world):
+    """The item would not fit into a file in memory. Each claim would count as an attempt."""
+    world.env["CONCLAVE_CONNECT"] = world.serve()[1]
+    push(world, "q", "x" * 3000)
+    limited = 'ulimit -f 2; exec "$@"'
+    r = world.run("bash", "-c", limited, "bash", BINARY, "queue", "work", "q", "--", "true")
+    assert (r.returncode, r.stderr.count("\n")) == (71, 1) and "ulimit -f" in r.stderr, r
+    assert [(i["attempts"], i["claimed_by"]) for i in listed(world, "q")] == [(0, None)]
+
+
 def test_the_server_is_killed(world):
     """The command gets SIGTERM before another worker can claim its item. The worker waits for a
     server."""

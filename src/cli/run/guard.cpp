@@ -208,7 +208,8 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& sessio
     if (memory != MAP_FAILED) ::munmap(memory, sizeof(shared));
     if (file >= 0) ::close(file);
     throw failure{system_failure,
-                  std::string{"cannot create the guard process: "} + std::strerror(why)};
+                  std::string{"cannot create the guard process: "} + std::strerror(why) +
+                      (why == EFBIG ? "; raise the limit on file sizes: ulimit -f" : "")};
   }
   // This page must be complete before the fork, because conclave may be killed or stopped right
   // after it.
