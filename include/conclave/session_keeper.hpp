@@ -44,6 +44,7 @@ class session_keeper {
     session_expired,  // the server no longer knows the session
     refused,          // the server closed the connection: it is stopping or supports no keepers
     no_server,        // nobody listens on the socket, or the server did not reply in time
+    no_descriptors,   // this process or the system has too many open files
   };
 
   session_keeper() = default;

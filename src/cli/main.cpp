@@ -20,6 +20,7 @@
 #include "cli/program.hpp"
 #include "cli/run/guard.hpp"
 #include "cli/run/run_flags.hpp"
+#include "cli/run/signals.hpp"
 #include "conclave/error.hpp"
 
 namespace {
@@ -115,6 +116,7 @@ int check_output(int code) {
 
 int main(int argc, char** argv) {
   reserve_standard_descriptors();
+  ignore_file_size_signal();
   // A second malloc arena for the client's thread costs more time than it saves.
   ::mallopt(M_ARENA_MAX, 1);
   std::vector<std::string> words{argv + 1, argv + argc};

@@ -133,6 +133,7 @@ session_keeper::session_keeper(const std::string& socket, const session_key& key
                                std::chrono::milliseconds limit) noexcept {
   const auto until = steady::now() + limit;
   const int fd = connected_to(socket);
+  if (fd < 0 && (errno == EMFILE || errno == ENFILE)) state_ = result::no_descriptors;
   if (fd < 0) return;
   auto request = request_of(key);
   request.protocol_version = wire::keep_session_version;
@@ -157,7 +158,7 @@ session_keeper::session_keeper(const std::string& socket, const session_key& key
   if (state_ == result::attached) descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, first_number);
   if (state_ == result::attached && descriptor_ < 0)  // 48 exceeds the limit on open files
     descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (state_ == result::attached && descriptor_ < 0) state_ = result::no_server;
+  if (state_ == result::attached && descriptor_ < 0) state_ = result::no_descriptors;
   ::close(fd);
 }
 

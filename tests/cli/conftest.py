@@ -52,6 +52,24 @@ def stop(process):
     until(lambda: state_of(process.pid) == "T", "the stopped process")
 
 
+def full_pipe():
+    """Returns both ends of a full pipe, in which write() blocks."""
+    reading, writing = os.pipe()
+    fill(writing)
+    return reading, writing
+
+
+def fill(pipe):
+    """Writes to a pipe until it is full, so that write() blocks. It has room again for a write of
+    any length only when a page of it was read."""
+    os.set_blocking(pipe, False)
+    for part in b"x" * 4096, b"x":
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(pipe, part)
+    os.set_blocking(pipe, True)
+
+
 def ended_by(s):
     """The expected return code after signal s.
 

@@ -2,6 +2,7 @@
 command."""
 
 import os
+import signal
 import subprocess
 
 import pytest
@@ -131,6 +132,7 @@ def test_the_server_does_not_inherit_ignored_signals_and_the_umask(world):
     status = dict(line.split(":\t", 1) for line in facts(world.local_pid(), "status").splitlines()
                   if ":\t" in line)
     signals = (1 << 31) - 1  # the C library uses the next two signals
-    # The server itself ignores SIGPIPE, and no other signal.
-    assert int(status["SigIgn"], 16) & signals == 1 << (13 - 1)
+    # The server itself ignores these two signals, and no other signal.
+    assert int(status["SigIgn"], 16) & signals == sum(
+        1 << (s - 1) for s in (signal.SIGPIPE, signal.SIGXFSZ))
     assert status["Umask"] == "0077"

@@ -359,6 +359,18 @@ def test_too_few_descriptors_are_not_reported_as_a_missing_server(world, limit):
     assert r.returncode in (0, 71), r
 
 
+def test_every_limit_on_descriptors_is_high_enough_or_reported(world):
+    """With one descriptor too few, `conclave` can connect, but the command cannot inherit a
+    connection."""
+    world.ok("znode", "ls", "/")  # starts the server
+    codes = []
+    for limit in range(4, 40):
+        r = world.run("sh", "-c", f'ulimit -n {limit}; exec "$0" lock x -- true', BINARY)
+        assert r.returncode in (0, 71), (limit, r)
+        codes.append(r.returncode)
+    assert codes == sorted(codes, reverse=True) and codes[-1] == 0
+
+
 @pytest.mark.parametrize("separator", ",:")
 def test_a_folder_whose_path_cannot_be_in_a_connect_string(world, separator):
     """Otherwise the command would contact the host whose name follows the separator."""

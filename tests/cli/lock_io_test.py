@@ -185,3 +185,16 @@ def test_no_additional_signals_are_blocked_or_ignored(world):
         return [int(m, 16) & ~(1 << 31 | 1 << 32) for m in re.findall(r":\s*(\w+)", out)]
 
     assert mask(BINARY, "lock", "x", "--") == mask("env")
+
+
+@pytest.mark.parametrize("trap, ignored", [("", False), ('trap "" XFSZ;', True)])
+def test_a_limit_on_file_sizes_is_an_error_and_no_signal(world, trap, ignored):
+    """The command gets the signal unless it was ignored before."""
+    world.env["CONCLAVE_CONNECT"] = world.serve()[1]
+    limited = trap + ' ulimit -f 0; exec "$@"'
+    r = world.run("bash", "-c", limited, "bash", BINARY, "lock", "x", "--", "echo", "ran")
+    assert (r.returncode, r.stdout, r.stderr.count("\n")) == (71, "", 1), r
+    assert "ulimit -f" in r.stderr
+    r = world.run("bash", "-c", trap + ' exec "$@"', "bash", BINARY, "lock", "x", "--", "grep",
+                  "SigIgn", "/proc/self/status")
+    assert bool(int(r.stdout.split()[1], 16) & 1 << (signal.SIGXFSZ - 1)) == ignored

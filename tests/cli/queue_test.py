@@ -1,6 +1,5 @@
 """`conclave queue`: push, pop and process items without losing any."""
 
-import contextlib
 import json
 import os
 import re
@@ -10,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BINARY, TIMEOUT, alive, ended_by, until
+from conftest import BINARY, TIMEOUT, alive, ended_by, full_pipe, until
 
 LAYOUTS = ["zookeeper", "kazoo", "kazoo-locking"]
 
@@ -596,17 +595,6 @@ def test_a_claim_is_lost(world, peer):
     assert p.poll() is None
 
 
-def full_pipe():
-    """Returns both ends of a full pipe, in which write() blocks."""
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            os.write(writing, b"x" * 4096)
-    os.set_blocking(writing, True)
-    return reading, writing
-
-
 def blocks_in_write(pid):
     """Returns whether the first thread of the process is in write() to stderr."""
     with open(f"/proc/{pid}/syscall") as f:
@@ -632,6 +620,16 @@ def test_a_claim_is_lost_while_the_worker_blocks_on_stderr(world, peer, local):
     until(lambda: not any(map(alive, processes)), "the end of the command")
     assert blocks_in_write(worker.pid)
     os.close(reading)
+
+
+def test_a_worker_with_a_limit_on_file_sizes_claims_nothing(world):
+    """The item would not fit into a file in memory. Each claim would count as an attempt."""
+    world.env["CONCLAVE_CONNECT"] = world.serve()[1]
+    push(world, "q", "x" * 3000)
+    limited = 'ulimit -f 2; exec "$@"'
+    r = world.run("bash", "-c", limited, "bash", BINARY, "queue", "work", "q", "--", "true")
+    assert (r.returncode, r.stderr.count("\n")) == (71, 1) and "ulimit -f" in r.stderr, r
+    assert [(i["attempts"], i["claimed_by"]) for i in listed(world, "q")] == [(0, None)]
 
 
 def test_the_server_is_killed(world):

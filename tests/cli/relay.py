@@ -35,6 +35,7 @@ class Relay:
         self._accepting = True
         self._forwards_close = True
         self._pairs = []
+        self.last_reply = 0.0  # time.monotonic() when data of the server was last forwarded
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
@@ -52,14 +53,16 @@ class Relay:
                 continue
             self._pairs.append((client, server))
             for a, b in ((client, server), (server, client)):
-                threading.Thread(target=self._pump, args=(a, b), daemon=True).start()
+                threading.Thread(target=self._pump, args=(a, b, a is server), daemon=True).start()
 
-    def _pump(self, a, b):
+    def _pump(self, a, b, from_server):
         try:
             while data := a.recv(65536):
                 time.sleep(self._delay)
                 self._forwarding.wait()
                 b.sendall(data)
+                if from_server:
+                    self.last_reply = time.monotonic()
         except OSError:
             pass
         if not self._forwards_close:

@@ -114,7 +114,10 @@ class election_run {
     refuse_own_election();
     const int code = loop_.run();
     wait_status_.reset();
-    if (keeps_session_) exit_without_closing_session(code);
+    if (keeps_session_) {
+      connection_.flush_messages();
+      exit_without_closing_session(code);
+    }
     if (run_) connection_.await_own_server();
     return code;
   }

@@ -127,7 +127,10 @@ class lock_run {
                            verbose ? wait_status::form::log : wait_status::form::one_line);
     const int code = loop_.run();
     wait_status_.reset();
-    if (keeps_session_) exit_without_closing_session(code);
+    if (keeps_session_) {
+      connection_.flush_messages();
+      exit_without_closing_session(code);
+    }
     if (held_.held()) connection_.await_own_server();
     return code;
   }

@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <future>
-#include <iostream>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -65,7 +64,8 @@ std::string tls_hint(const server_address& at) {
 // Starts its thread on first use, so that short commands do not need one.
 class connection::server_restarter {
  public:
-  explicit server_restarter(std::filesystem::path folder) : folder_{std::move(folder)} {}
+  server_restarter(std::filesystem::path folder, message_writer& messages)
+      : folder_{std::move(folder)}, messages_{messages} {}
   ~server_restarter() {
     {
       const std::lock_guard lock{mutex_};
@@ -97,7 +97,7 @@ class connection::server_restarter {
       try {
         ensure_local_server(folder_);
       } catch (const failure& e) {
-        if (!std::exchange(reported, true)) std::cerr << "conclave: " << e.what() << std::endl;
+        if (!std::exchange(reported, true)) messages_.post(e.what());
       }
       lock.lock();
       changed_.wait_for(lock, 200ms, [&] { return !server_needed_ || stopping_; });
@@ -105,6 +105,7 @@ class connection::server_restarter {
   }
 
   const std::filesystem::path folder_;
+  message_writer& messages_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool server_needed_ = false;
@@ -141,8 +142,8 @@ void connection::report(bool is_connected) {
   const std::lock_guard lock{mutex_};
   const auto now = is_connected ? notice::none : notice::waits_for_server;
   if (notice_ == notice::never || std::exchange(notice_, now) == now) return;
-  std::cerr << "conclave: " + std::string{is_connected ? "connected to " : "no connection to "} +
-                   at_.hosts + (is_connected ? "" : " (" + at_.source + "); waiting for it") + "\n";
+  messages_.post((is_connected ? "connected to " : "no connection to ") + at_.hosts +
+                 (is_connected ? "" : " (" + at_.source + "); waiting for it"));
 }
 
 connection::connection(server_address at, without_waiting)
@@ -150,10 +151,9 @@ connection::connection(server_address at, without_waiting)
       connect_deadline_{std::chrono::steady_clock::now() + at_.connect_timeout},
       next_check_{std::chrono::steady_clock::now() + check_interval} {
   auto options = at_.options;
-  if (at_.verbose) std::cerr << "conclave: using " << at_.hosts << " (" << at_.source << ")\n";
+  if (at_.verbose) messages_.post("using " + at_.hosts + " (" + at_.source + ")");
   options.log = [this](log_level level, std::string_view text) {
-    if (at_.verbose && level >= log_level::info)
-      std::cerr << "conclave: " + std::string{text} + "\n";
+    if (at_.verbose && level >= log_level::info) messages_.post(std::string{text});
     const std::lock_guard lock{mutex_};
     // "cannot connect" says less than an earlier, more severe message.
     if (level < problem_level_) return;
@@ -164,14 +164,13 @@ connection::connection(server_address at, without_waiting)
   if (at_.on_this_machine) options.reconnect = exponential_backoff(5ms, 200ms);
   if (!at_.local_folder.empty()) {
     ensure_local_server(at_.local_folder);
-    server_restarter_ = std::make_unique<server_restarter>(at_.local_folder);
+    server_restarter_ = std::make_unique<server_restarter>(at_.local_folder, messages_);
   }
   options.on_session_event = [this,
                               user_callback = options.on_session_event](const session_event& e) {
     // The connection may be lost again before connected() is called.
     if (e.type == session_event::kind::connected) connected_ = true;
-    if (at_.verbose)
-      std::cerr << "conclave: session " + hex(e.session_id) + " " + to_string(e.type) + "\n";
+    if (at_.verbose) messages_.post("session " + hex(e.session_id) + " " + to_string(e.type));
     using kind = session_event::kind;
     if (e.type == kind::suspended) report(false);
     if (e.type == kind::connected || e.type == kind::reconnected) report(true);
@@ -193,8 +192,8 @@ void connection::report_session_timeout() {
   const auto requested = at_.options.session_timeout;
   const bool is_lower = at_.session_timeout_given && granted < requested;
   if (granted <= 0ms || (!is_lower && !at_.verbose)) return;
-  std::cerr << "conclave: the session timeout is " + short_time(granted) +
-                   (is_lower ? ": the server does not grant " + short_time(requested) : "") + "\n";
+  messages_.post("the session timeout is " + short_time(granted) +
+                 (is_lower ? ": the server does not grant " + short_time(requested) : ""));
 }
 
 void connection::await_own_server() {

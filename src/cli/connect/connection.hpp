@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/connect/connect_flags.hpp"
+#include "cli/connect/message_writer.hpp"
 #include "conclave/client.hpp"
 
 namespace conclave::cli {
@@ -59,6 +60,10 @@ class connection {
   // Call after a waiting request was cancelled. Returns when the server has processed everything
   // that the cancellation sends, or after one second.
   void await_sent_requests();
+  // Writes a line to stderr, after the messages about the connection; see message_writer::post().
+  void post_message(const std::string& what) noexcept { messages_.post(what); }
+  // Call before _exit(). Returns when the messages to stderr are written; see message_writer.
+  void flush_messages() noexcept { messages_.flush(); }
   // Returns the reason that was last reported for a missing connection, or an empty string.
   std::string last_problem();
   ~connection();
@@ -86,6 +91,7 @@ class connection {
   notice notice_ = notice::never;
   std::string last_problem_;
   log_level problem_level_ = log_level::warning;
+  message_writer messages_;
   // Restarts this user's own server when it has died.
   std::unique_ptr<server_restarter> server_restarter_;
   std::unique_ptr<client> client_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "cli/exit_code.hpp"
+#include "cli/run/signals.hpp"
 
 namespace conclave::cli {
 namespace {
@@ -29,9 +31,12 @@ int file_with(const std::string& text) {
     if (n < 0) break;
     done += static_cast<std::size_t>(n);
   }
-  if (fd < 0 || done < text.size())
+  if (fd < 0 || done < text.size()) {
+    const int why = errno;
+    if (fd >= 0) ::close(fd);
     throw failure{system_failure,
-                  std::string{"cannot create the input of the command: "} + std::strerror(errno)};
+                  std::string{"cannot create the input of the command: "} + std::strerror(why)};
+  }
   ::lseek(fd, 0, SEEK_SET);
   return fd;
 }
@@ -84,6 +89,7 @@ class exec_block {
   // exec, and vfork would suspend us as long as the child is stopped.
   for (const int s : {SIGTSTP, SIGTTIN, SIGTTOU})
     if (::signal(s, SIG_IGN) != SIG_IGN) ::signal(s, SIG_DFL);
+  restore_file_size_signal();
   ::sigprocmask(SIG_SETMASK, &t.signal_mask, nullptr);
   for (const int fd : t.inherited) ::fcntl(fd, F_SETFD, 0);  // affects the child process only
   ::execvpe(arguments[0], arguments, environment);
@@ -142,6 +148,16 @@ void require_executable(const program& p) {
       if (is_executable((folder.empty() ? "." : folder) + '/' + name)) return;
   }
   throw failure{code_of_failed_start(why), "cannot run '" + name + "': " + std::strerror(why)};
+}
+
+void require_room_for_input() {
+  // The default limit of clients and servers on a request, and so on the data of a node.
+  constexpr rlim_t longest_input = rlim_t{1024} * 1024;
+  rlimit file_size{};
+  if (::getrlimit(RLIMIT_FSIZE, &file_size) != 0 || file_size.rlim_cur >= longest_input) return;
+  throw failure{system_failure,
+                "the limit on file sizes is too low for the input of the command; raise it to at "
+                "least 1 MiB: ulimit -f 1024"};
 }
 
 child::child(const program& p, const start_options& t) {

@@ -27,6 +27,10 @@ program shell(const std::string& line);
 // Throws failure with not_found or not_executable if the program cannot be run now.
 void require_executable(const program& p);
 
+// Throws failure with system_failure if the limit on file sizes does not permit an input of 1 MiB.
+// The input of a program is a file in memory.
+void require_room_for_input();
+
 class child {
  public:
   struct start_options {

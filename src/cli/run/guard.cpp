@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <limits>
 #include <new>
 
 #include "cli/connect/local_server.hpp"
@@ -24,8 +23,6 @@ namespace conclave::cli {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto never = std::numeric_limits<std::int64_t>::max();
 
 // The descriptors of the guard. Its standard descriptors are /dev/null, because the guard must not
 // print anything and must not keep our connection or our output open.
@@ -183,11 +180,6 @@ class watched_processes {
   state command_;                       // the command's own process
 };
 
-std::int64_t deadline_after(std::chrono::nanoseconds time) noexcept {
-  const auto begin = now();
-  return time.count() > never - begin ? never : begin + time.count();
-}
-
 template <std::size_t N>
 void copy_text(const std::string& from, std::array<char, N>& to) {
   if (from.size() >= N)
@@ -198,8 +190,8 @@ void copy_text(const std::string& from, std::array<char, N>& to) {
 }  // namespace
 
 guard::guard(const descendants& of, const std::optional<guarded_session>& session, pid_t group,
-             std::chrono::nanoseconds alive_for) {
-  shared begin{{deadline_after(alive_for)}, {group}, {-1}, {false}, {false}, {}, {}, {}};
+             boot_clock::time_point deadline) {
+  shared begin{{deadline.time_since_epoch().count()}, {group}, {-1}, {false}, {false}, {}, {}, {}};
   if (session) {
     begin.key = session->key;
     copy_text(session->socket, begin.socket);
@@ -216,13 +208,14 @@ guard::guard(const descendants& of, const std::optional<guarded_session>& sessio
     if (memory != MAP_FAILED) ::munmap(memory, sizeof(shared));
     if (file >= 0) ::close(file);
     throw failure{system_failure,
-                  std::string{"cannot create the guard process: "} + std::strerror(why)};
+                  std::string{"cannot create the guard process: "} + std::strerror(why) +
+                      (why == EFBIG ? "; raise the limit on file sizes: ulimit -f" : "")};
   }
   // This page must be complete before the fork, because conclave may be killed or stopped right
   // after it.
   shared_ = new (memory)
-      shared{{begin.until.load()}, {group},           {-1}, {false}, {false}, begin.key,
-             begin.socket,         begin.local_folder};
+      shared{{begin.deadline.load()}, {group}, {-1}, {false}, {false}, begin.key, begin.socket,
+             begin.local_folder};
   pipe_ = ends[1];
   int why = group != 0 && session ? send_process(pipe_, group) : 0;
   if (why == 0) {
@@ -278,14 +271,10 @@ void guard::wait_until_started() const noexcept {
   while (!shared_->has_started && alive()) ::poll(nullptr, 0, 1);
 }
 
-void guard::alive_for(std::chrono::nanoseconds time) noexcept {
-  shared_->until = deadline_after(time);
-}
-
 void guard::watch_time(shared& page) {
   pollfd us{conclave_socket, 0, 0};
   while (us.revents == 0) {
-    const auto left = (page.until - now()) / 1'000'000;
+    const auto left = (page.deadline - now()) / 1'000'000;
     if (left < 0) break;
     // poll() does not count time during which the machine sleeps, so wake up every second.
     ::poll(&us, 1, static_cast<int>(std::min<std::int64_t>(left + 1, 1000)));

@@ -14,20 +14,20 @@
 //
 // Over TCP, conclave itself holds the lock, and each reply from the server extends the deadline.
 // The guard kills the command's process group when conclave has died, or when conclave is still
-// stopped at the deadline.
+// stopped at the deadline that it passed to the guard last (deadline_renewal.hpp).
 #pragma once
 
 #include <sys/types.h>
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 
 #include "cli/run/descendants.hpp"
+#include "conclave/boot_clock.hpp"
 #include "conclave/session_keeper.hpp"
 
 namespace conclave::cli {
@@ -42,10 +42,9 @@ class guard {
   };
   // Throws failure if the system cannot create a process or descriptor. `group` is the process
   // group of the command, or 0 if the command has not started yet or has ended. If `group` is not
-  // 0, the command's own process must not have been reaped yet. For `alive_for`, see the function
-  // alive_for().
+  // 0, the command's own process must not have been reaped yet. For `deadline`, see set_deadline().
   guard(const descendants& command, const std::optional<guarded_session>& session, pid_t group,
-        std::chrono::nanoseconds alive_for);
+        boot_clock::time_point deadline);
 
   // Passes the command's process and process group to the guard. Call in the command's process
   // before exec, when the process is the leader of its process group. The command's process itself
@@ -61,8 +60,11 @@ class guard {
   guard(const guard&) = delete;
   guard& operator=(const guard&) = delete;
 
-  // Over TCP, the guard kills the command after this time unless this function is called again.
-  void alive_for(std::chrono::nanoseconds time) noexcept;
+  // Over TCP, the guard kills the command at this time unless a later deadline is set before. May
+  // be called from any thread.
+  void set_deadline(boot_clock::time_point t) noexcept {
+    shared_->deadline = t.time_since_epoch().count();
+  }
   // Returns false if the guard has exited or has been killed.
   bool alive() const noexcept;
   // Returns when the guard has closed its inherited descriptors, or has exited. Until then, the
@@ -78,8 +80,8 @@ class guard {
 
  private:
   struct shared {
-    std::atomic<std::int64_t> until;  // CLOCK_BOOTTIME in ns
-    std::atomic<pid_t> group;         // of the command; 0 if there is none
+    std::atomic<std::int64_t> deadline;  // CLOCK_BOOTTIME in ns
+    std::atomic<pid_t> group;            // of the command; 0 if there is none
     std::atomic<int> command;  // the pidfd of the command in the guard; -1 if not received yet
     std::atomic<bool> killed;
     std::atomic<bool> has_started;

@@ -1,7 +1,6 @@
 #include "cli/run/run_flags.hpp"
 
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <utility>
 
 #include "cli/exit_code.hpp"
@@ -69,9 +68,8 @@ run_options run_flags::options(connection& c) {
   // With a server on this machine, a hold usually has no deadline.
   const bool matters = is_reduced && !kill_after.empty() && o.server_socket.empty();
   if ((matters || c.at().verbose) && !std::exchange(grace_reported, true))
-    std::cerr << "conclave: the time between SIGTERM and SIGKILL (--kill-after) is " +
-                     exact_time(o.grace) + (is_reduced ? ", a sixth of the session timeout" : "") +
-                     "\n";
+    c.post_message("the time between SIGTERM and SIGKILL (--kill-after) is " + exact_time(o.grace) +
+                   (is_reduced ? ", a sixth of the session timeout" : ""));
   return o;
 }
 

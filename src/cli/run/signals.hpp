@@ -14,6 +14,13 @@ bool is_ending_signal(int signal);
 // scripts. Ignored signals must stay ignored.
 bool is_ignored(int signal);
 
+// SIGXFSZ would terminate this process at a write beyond `ulimit -f`. From now on, the write fails
+// with EFBIG instead.
+void ignore_file_size_signal();
+// Call in a child process before exec, because ignored signals stay ignored. Restores the action
+// from before ignore_file_size_signal(). Uses only system calls.
+void restore_file_size_signal() noexcept;
+
 // Stops this process on Ctrl-Z, as the kernel would. Has no effect for other signals.
 void stop_on_ctrl_z(int signal);
 

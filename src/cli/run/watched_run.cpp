@@ -1,11 +1,9 @@
 #include "cli/run/watched_run.hpp"
 
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
@@ -114,11 +112,9 @@ void watched_run::throw_if_hopeless(session_keeper::result got,
                                    options_.server_socket +
                                    " refuses the connections that keep the lock for the command; "
                                    "it may have reached its connection limit"};
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+  if (got == session_keeper::result::no_descriptors)
     throw failure{system_failure,
-                  std::string{"the command was not started: "} + std::strerror(errno)};
-  for (const int fd : ends) ::close(fd);
+                  std::string{"the command was not started: "} + std::strerror(EMFILE)};
   // If the server were silent for this time, the hold would be suspended.
   if (now - *attempts_.since > session_timeout)
     throw failure{unavailable, "the command was not started: the server's socket " +
@@ -130,7 +126,7 @@ void watched_run::throw_if_hopeless(session_keeper::result got,
 bool watched_run::start() {
   const auto by = find_keeper();
   if (by == kept_by::unknown) return false;
-  guard_ = new_guard(0);
+  set_guard(new_guard(0));
   const bool started = kill_on_loss_.start_unless_lost([&] {
     child_.emplace(program_,
                    child::start_options{signal_mask_,
@@ -143,8 +139,18 @@ bool watched_run::start() {
   if (started)
     phase_ = phase::running;
   else
-    guard_.reset();
+    set_guard(nullptr);
   return started;
+}
+
+void watched_run::set_guard(std::unique_ptr<guard> g) {
+  renewal_.reset();
+  guard_ = std::move(g);
+  // A guard with a keeper has no deadline.
+  if (guard_ && keeper_of_guard_.descriptor() < 0)
+    renewal_.emplace(client_, held_, [to = guard_.get()](boot_clock::time_point deadline) {
+      to->set_deadline(deadline);
+    });
 }
 
 watched_run::~watched_run() {
@@ -166,7 +172,7 @@ std::unique_ptr<guard> watched_run::new_guard(pid_t group) const {
   if (keeper_of_guard_.descriptor() >= 0)
     session = {options_.server_socket, options_.local_folder, session_key::of(client_),
                keeper_of_guard_.descriptor()};
-  return std::make_unique<guard>(descendants_, session, group, held_.remaining());
+  return std::make_unique<guard>(descendants_, session, group, certain_until(held_, client_));
 }
 
 std::unique_ptr<guard> watched_run::try_new_guard(pid_t group) const {
@@ -195,7 +201,7 @@ loop::clock::time_point watched_run::check_guard() {
   // the guard.
   auto made = try_new_guard(child_->group());
   if (!made) return next_guard_;
-  guard_ = std::move(made);
+  set_guard(std::move(made));
   return never;
 }
 
@@ -216,7 +222,7 @@ bool watched_run::hand_over_to_guard() {
     keeper_of_guard_ = std::move(former);
     return false;
   }
-  guard_ = std::move(made);
+  set_guard(std::move(made));
   return true;
 }
 
@@ -293,7 +299,6 @@ loop::clock::time_point watched_run::check_running() {
   const auto guard_due = check_guard();
   if (!runs()) return now;
   const auto left = held_.remaining();
-  guard_->alive_for(left);
   if (!held_.held()) {
     kill(hold_outcome::lost);
     report_slow_end();
@@ -358,7 +363,7 @@ void watched_run::report_slow_end() {
 void watched_run::abandon() {
   phase_ = phase::ended;
   terminal_.take_back();
-  guard_.reset();
+  set_guard(nullptr);
   result r;
   r.outcome = outcome_;
   r.still_running = child_->out_of_reach();
@@ -408,12 +413,12 @@ void watched_run::finish() {
   r.has_background_processes =
       keeper_.descriptor() >= 0 && outcome_ == hold_outcome::kept && descendants_.alive();
   if (r.has_background_processes && options_.ends == run_options::hold_ends::with_program) {
-    guard_.reset();
+    set_guard(nullptr);
     keeper_.end();
     keeper_of_guard_.end();
     r.has_background_processes = false;
   } else if (!r.has_background_processes) {
-    guard_.reset();
+    set_guard(nullptr);
   }
   kill_on_loss_.program_ended();
   if (guard_) guard_->command_ended();

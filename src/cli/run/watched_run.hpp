@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cli/run/child.hpp"
+#include "cli/run/deadline_renewal.hpp"
 #include "cli/run/descendants.hpp"
 #include "cli/run/guard.hpp"
 #include "cli/run/kill_on_loss.hpp"
@@ -123,6 +124,8 @@ class watched_run {
   kept_by find_keeper();
   void throw_if_hopeless(session_keeper::result got, std::chrono::milliseconds session_timeout);
   bool start();
+  // Replaces the guard. Destroys it if `g` is null.
+  void set_guard(std::unique_ptr<guard> g);
   std::unique_ptr<guard> new_guard(pid_t group) const;
   // Like new_guard(), but returns null if the system cannot create a process or descriptor.
   std::unique_ptr<guard> try_new_guard(pid_t group) const;
@@ -157,7 +160,8 @@ class watched_run {
   session_keeper keeper_of_guard_;  // a second keeper, because the program can break the first
   descendants descendants_;
   std::unique_ptr<guard> guard_;
-  loop::clock::time_point next_guard_{};  // no new guard before this time
+  std::optional<deadline_renewal> renewal_;  // of the deadline in guard_
+  loop::clock::time_point next_guard_{};     // no new guard before this time
   int killed_guards_ = 0;
   std::optional<child> child_;  // empty in phase::starting, and if the program was never started
   terminal terminal_;

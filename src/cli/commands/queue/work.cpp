@@ -110,6 +110,7 @@ int run(work_flags& f, const invocation& call) {
   f.options.retry_after = parse_duration(f.retry_after);
   // Otherwise the first item would be claimed in vain, which counts as an attempt.
   require_executable(*what);
+  require_room_for_input();
   worker w{f.queue, f.run, f.options, std::move(*what)};
   return w.run();
 }
