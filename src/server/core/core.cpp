@@ -444,19 +444,15 @@ errc core::dispatch(connection& c, opcode type, wire::reader& in) {
 void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
   const auto request = in.read<wire::auth_request>();
   auto result = errc{};
-  const auto add = [&](identity i) {
-    if (std::find(c.who.begin(), c.who.end(), i) == c.who.end()) c.who.push_back(std::move(i));
-  };
   if (!in.ok()) return start_closing(c);
-  if (c.who.size() >= max_identities) {
-    result = errc::auth_failed;
-  } else if (options_.digest_auth && request.scheme == "digest" && request.auth.data() != nullptr) {
+  if (options_.digest_auth && request.scheme == "digest" && request.auth.data() != nullptr) {
     auto digest = digest_of(request.auth);
     const auto& super = options_.super_digest;
-    if (digest.size() == super.size() &&
-        CRYPTO_memcmp(digest.data(), super.data(), super.size()) == 0)
-      add({"super", ""});
-    add({"digest", std::move(digest)});
+    const bool is_super = digest.size() == super.size() &&
+                          CRYPTO_memcmp(digest.data(), super.data(), super.size()) == 0;
+    const bool is_added = (!is_super || add_identity(c.who, {"super", ""})) &&
+                          add_identity(c.who, {"digest", std::move(digest)});
+    if (!is_added) result = errc::auth_failed;
   } else if (request.scheme != "ip") {  // the "ip" identity was added when the client connected
     result = errc::auth_failed;
   }

@@ -232,6 +232,7 @@ class core {
   errc set_data(connection& c, const wire::set_data_request& what, node*& changed);
   errc set_acl(connection& c, const wire::set_acl_request& what, node*& changed);
   errc check(connection& c, const wire::path_version_request& what);
+  bool is_permitted_acl(const std::vector<wire::acl_record>& sent, const identities& who) const;
   std::shared_ptr<const acl> stored_acl(const std::vector<wire::acl_record>& sent,
                                         const identities& who);
   void remove_node(node& n);
@@ -262,6 +263,7 @@ class core {
   std::size_t event_bytes_ = 0;            // of this turn
   std::string body_;                       // of the current reply; kept to reuse its memory
   std::shared_ptr<const acl> recent_acl_;  // most nodes share one ACL
+  std::size_t expanded_acl_bytes_ = 0;     // of the current request
   time_point next_reap_;
   bool writable_ = true;
 };

@@ -39,6 +39,13 @@ enum create_flags : std::int32_t {
 
 bool has_ttl(std::int32_t flags) { return flags == with_ttl || flags == sequential_with_ttl; }
 
+bool is_same(const acl& stored, const std::vector<wire::acl_record>& sent) {
+  return std::equal(stored.begin(), stored.end(), sent.begin(), sent.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.permissions == y.permissions && x.scheme == y.scheme && x.id == y.id;
+                    });
+}
+
 // In a multi, Apache's server looks at the flags of a create and not at its opcode. So a create2
 // gets the reply of a create, without a stat. Returns false for parts that are not valid in a
 // multi.
@@ -64,6 +71,7 @@ bool normalize(wire::multi_part& part) {
 
 errc core::write(connection& c, opcode type, wire::reader& in) {
   if (!writable_) return errc::system_error;
+  expanded_acl_bytes_ = 0;
   if (type == opcode::multi) return multi(c, in);
 
   ++zxid_;  // decremented again if the request fails
@@ -172,8 +180,7 @@ errc core::create(connection& c, opcode type, const creation& what, node*& creat
   const auto slash = what.path.rfind('/');
   if (slash == std::string_view::npos || what.path.find('\0') != std::string_view::npos)
     return errc::bad_arguments;
-  auto access = stored_acl(what.acl, c.who);
-  if (access == nullptr) return errc::invalid_acl;
+  if (!is_permitted_acl(what.acl, c.who)) return errc::invalid_acl;
   auto* parent = tree_.find(parent_path(what.path));
   if (parent == nullptr) return errc::no_node;
   if (!allowed(*parent->row.access, permission::create, c.who)) return errc::no_auth;
@@ -191,6 +198,8 @@ errc core::create(connection& c, opcode type, const creation& what, node*& creat
   if (tree_.find(path) != nullptr) return errc::node_exists;
   if (parent->row.kind == node_kind::ephemeral) return errc::no_children_for_ephemerals;
 
+  auto access = stored_acl(what.acl, c.who);
+  if (access == nullptr) return errc::invalid_acl;
   node_row row;
   row.data = to_optional(what.data);
   row.access = std::move(access);
@@ -240,12 +249,13 @@ errc core::set_data(connection& c, const wire::set_data_request& what, node*& ch
 
 errc core::set_acl(connection& c, const wire::set_acl_request& what, node*& changed) {
   if (!valid_path(what.path)) return errc::bad_arguments;
-  auto access = stored_acl(what.acl, c.who);
-  if (access == nullptr) return errc::invalid_acl;
+  if (!is_permitted_acl(what.acl, c.who)) return errc::invalid_acl;
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
   if (!allowed(*n->row.access, permission::admin, c.who)) return errc::no_auth;
   if (version_mismatch(what.version, n->row.aversion)) return errc::bad_version;
+  auto access = stored_acl(what.acl, c.who);
+  if (access == nullptr) return errc::invalid_acl;
   tree_.set_acl(*n, std::move(access));
   changed = n;
   return errc{};
@@ -259,23 +269,29 @@ errc core::check(connection& c, const wire::path_version_request& what) {
   return version_mismatch(what.version, n->row.version) ? errc::bad_version : errc{};
 }
 
-// Returns null if the ACL is not valid.
+// Like Apache's server, this is checked before the node and its permissions. The ACL is expanded
+// only after those checks, so that a refused request costs little.
+bool core::is_permitted_acl(const std::vector<wire::acl_record>& sent,
+                            const identities& who) const {
+  if (recent_acl_ != nullptr && is_same(*recent_acl_, sent)) return true;
+  const auto is_digest = [](const auto& entry) { return entry.scheme == "digest"; };
+  if (!options_.digest_auth && std::any_of(sent.begin(), sent.end(), is_digest)) return false;
+  return is_valid_acl(sent, who);
+}
+
+// Returns null if the request expands too many ACLs.
 std::shared_ptr<const acl> core::stored_acl(const std::vector<wire::acl_record>& sent,
                                             const identities& who) {
-  const auto same = [&](const acl& a) {
-    return a.size() == sent.size() &&
-           std::equal(a.begin(), a.end(), sent.begin(), [](const auto& x, const auto& y) {
-             return x.permissions == y.permissions && x.scheme == y.scheme && x.id == y.id;
-           });
-  };
-  if (recent_acl_ != nullptr && same(*recent_acl_)) return recent_acl_;
-  const auto is_digest = [](const auto& entry) { return entry.scheme == "digest"; };
-  if (!options_.digest_auth && std::any_of(sent.begin(), sent.end(), is_digest)) return nullptr;
-  auto valid = validate_acl(sent, who);
-  if (!valid) return nullptr;
-  auto stored = std::make_shared<const acl>(std::move(*valid));
-  if (same(*stored))
+  if (recent_acl_ != nullptr && is_same(*recent_acl_, sent)) return recent_acl_;
+  auto stored = std::make_shared<const acl>(expand_acl(sent, who));
+  const bool is_auth = std::any_of(sent.begin(), sent.end(),
+                                   [](const auto& entry) { return entry.scheme == "auth"; });
+  if (is_auth) {
+    expanded_acl_bytes_ += size_in_bytes(*stored);
+    if (expanded_acl_bytes_ > max_expanded_acl_bytes) return nullptr;
+  } else if (stored->size() == sent.size()) {
     recent_acl_ = stored;  // not for "auth" entries, whose meaning depends on the sender
+  }
   return stored;
 }
 
