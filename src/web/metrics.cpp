@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "web/path_label.hpp"
+
 namespace conclave::web {
 namespace {
 
@@ -77,8 +79,8 @@ std::string escaped(const std::string& value) {
 }
 
 std::string labels_of(const recipe_view& r) {
-  return "path=\"" + escaped(r.path) + "\",kind=\"" + label_of(r.kind) + "\",layout=\"" +
-         escaped(r.layout) + "\"";
+  return "path=\"" + escaped(path_label(r.path)) + "\",kind=\"" + label_of(r.kind) +
+         "\",layout=\"" + escaped(r.layout) + "\"";
 }
 
 // The names are those of Apache ZooKeeper's own metrics, so that its dashboards work.
