@@ -63,7 +63,10 @@ void core::begin_serving(moment now) {
   sessions_.restart_timeouts(now.now);
 }
 
-void core::begin_turn(moment now) { now_ = now; }
+void core::begin_turn(moment now) {
+  now_ = now;
+  long_checks_.clear();
+}
 
 void core::extend_sessions(std::chrono::steady_clock::duration silence) {
   sessions_.extend_sessions(silence);
@@ -346,6 +349,7 @@ void core::serve(connection& c, std::string_view frame) {
   wire::reader in{frame};
   const auto header = in.read<wire::request_header>();
   if (!in.ok()) return start_closing(c);
+  long_checks_.clear();
   c.session->last_heard = now_.now;
   if (c.session->shorter_timeout_ms != 0) {
     set_timeout(*c.session, std::exchange(c.session->shorter_timeout_ms, 0));

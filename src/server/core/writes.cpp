@@ -13,6 +13,7 @@ namespace {
 
 using wire::opcode;
 
+constexpr std::size_t short_acl_entries = 8;
 constexpr std::int64_t max_ttl_ms = 0x00ff'ffff'ffff;
 
 std::optional<std::string> to_optional(std::string_view data) {
@@ -183,7 +184,7 @@ errc core::create(connection& c, opcode type, const creation& what, node*& creat
   if (!is_permitted_acl(what.acl, c.who)) return errc::invalid_acl;
   auto* parent = tree_.find(parent_path(what.path));
   if (parent == nullptr) return errc::no_node;
-  if (!allowed(*parent->row.access, permission::create, c.who)) return errc::no_auth;
+  if (!is_allowed(c, parent->row.access, permission::create)) return errc::no_auth;
 
   std::string path{what.path};
   const bool is_sequential = what.flags == sequential_with_ttl ||
@@ -226,7 +227,7 @@ errc core::remove(connection& c, const wire::path_version_request& what) {
     return errc::bad_arguments;
   const auto* parent = tree_.find(parent_path(what.path));
   if (parent == nullptr) return errc::no_node;
-  if (!allowed(*parent->row.access, permission::remove, c.who)) return errc::no_auth;
+  if (!is_allowed(c, parent->row.access, permission::remove)) return errc::no_auth;
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
   if (version_mismatch(what.version, n->row.version)) return errc::bad_version;
@@ -239,7 +240,7 @@ errc core::set_data(connection& c, const wire::set_data_request& what, node*& ch
   if (!valid_path(what.path)) return errc::bad_arguments;
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
-  if (!allowed(*n->row.access, permission::write, c.who)) return errc::no_auth;
+  if (!is_allowed(c, n->row.access, permission::write)) return errc::no_auth;
   if (version_mismatch(what.version, n->row.version)) return errc::bad_version;
   tree_.set_data(*n, to_optional(what.data), zxid_, now_.wall_ms);
   events_.push_back({event_type::data_changed, std::string{n->path}, n->row.access, nullptr});
@@ -252,7 +253,7 @@ errc core::set_acl(connection& c, const wire::set_acl_request& what, node*& chan
   if (!is_permitted_acl(what.acl, c.who)) return errc::invalid_acl;
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
-  if (!allowed(*n->row.access, permission::admin, c.who)) return errc::no_auth;
+  if (!is_allowed(c, n->row.access, permission::admin)) return errc::no_auth;
   if (version_mismatch(what.version, n->row.aversion)) return errc::bad_version;
   auto access = stored_acl(what.acl, c.who);
   if (access == nullptr) return errc::invalid_acl;
@@ -265,8 +266,16 @@ errc core::check(connection& c, const wire::path_version_request& what) {
   if (!valid_path(what.path)) return errc::bad_arguments;
   const auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
-  if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
+  if (!is_allowed(c, n->row.access, permission::read)) return errc::no_auth;
   return version_mismatch(what.version, n->row.version) ? errc::bad_version : errc{};
+}
+
+bool core::is_allowed(const connection& c, const std::shared_ptr<const acl>& access,
+                      std::int32_t permissions) {
+  if (access->size() <= short_acl_entries) return allowed(*access, permissions, c.who);
+  const auto [check, is_new] = long_checks_.try_emplace({c.id, access, permissions});
+  if (is_new) check->second = allowed(*access, permissions, c.who);
+  return check->second;
 }
 
 // Like Apache's server, this is checked before the node and its permissions. The ACL is expanded

@@ -333,6 +333,56 @@ TEST_F(many_identities, an_invalid_acl_is_reported_before_a_missing_permission) 
   EXPECT_EQ(c.ask(create_with("/missing/b", auth_entries(1))), errc::no_node);
 }
 
+// --- long ACLs, whose checks are remembered during a request
+
+acl long_acl(std::int32_t permissions, const std::string& digest) {
+  acl entries(100, {all_permissions, "ip", "10.0.0.0/8"});
+  for (std::size_t i = 0; i < entries.size(); ++i) entries[i].id = "10.0.0." + std::to_string(i);
+  entries.push_back({permissions, "digest", digest});
+  return entries;
+}
+
+TEST_F(access_control, a_changed_long_acl_applies_to_the_next_part_of_a_transaction) {
+  auto& owner = someone("ann:secret");
+  constexpr auto no_writing = all_permissions & ~permission::write;
+  owner.ask(create_with("/a", long_acl(all_permissions, ann)));
+  owner.ask(create_with("/b", long_acl(no_writing, ann)));
+  auto parts = owner.ask(multi({check("/a"), set("/a", "x"), check("/b"), set("/b", "x")})).parts;
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[2], ok);
+  EXPECT_EQ(parts[3], errc::no_auth) << "another permission, or another ACL, was checked before";
+  owner.ask(set_acl("/a", long_acl(no_writing, ann)));
+  EXPECT_EQ(owner.ask(set("/a", "x")), errc::no_auth);
+  owner.ask(set_acl("/a", long_acl(all_permissions, ann)));
+  EXPECT_EQ(owner.ask(set("/a", "x")), ok);
+}
+
+TEST_F(access_control, a_long_acl_is_checked_for_each_watcher) {
+  auto& owner = someone("ann:secret");
+  owner.ask(create_with("/a", long_acl(all_permissions, ann)));
+  nobody.ask(exists("/a", watched));
+  owner.ask(exists("/a", watched));
+  auto& later = server.open_session();
+  later.ask(exists("/a", watched));
+  later.ask(auth("digest", "ann:secret"));
+  owner.ask(set("/a", "x"));
+  EXPECT_EQ(owner.take_events(), lines{"changed /a"});
+  EXPECT_EQ(later.take_events(), lines{"changed /a"});
+  EXPECT_EQ(nobody.take_events(), lines{});
+}
+
+TEST_F(access_control, a_new_identity_counts_in_the_same_turn_for_a_long_acl) {
+  nobody.ask(create_with("/a", long_acl(all_permissions, ann)));
+  server.turn([&] {
+    nobody.send(get("/a"));
+    nobody.send(auth("digest", "ann:secret"));
+    nobody.send(get("/a"));
+  });
+  EXPECT_EQ(nobody.next_reply(), errc::no_auth);
+  EXPECT_EQ(nobody.next_reply(), ok);
+  EXPECT_EQ(nobody.next_reply(), ok);
+}
+
 // --- who am I
 
 TEST_F(access_control, who_am_i) {
