@@ -33,6 +33,9 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
+// Replies of at most this size are always sent, so that health checks and errors arrive.
+constexpr std::size_t small_reply_bytes = 4096;
+
 class connection;
 
 // What a connection shares with all others.
@@ -40,7 +43,7 @@ struct shared_parts {
   http_limits limits;
   http_server::handler on_request;
   std::size_t connections = 0;
-  std::size_t event_bytes = 0;  // events that are being sent
+  std::size_t outgoing_bytes = 0;  // events and replies that are being sent
   std::unordered_set<connection*> event_streams;
 };
 
@@ -71,7 +74,7 @@ class connection : public std::enable_shared_from_this<connection> {
   }
   ~connection() {
     --parts_->connections;
-    parts_->event_bytes -= event_bytes_;
+    forget_outgoing();
     parts_->event_streams.erase(this);
   }
   connection(const connection&) = delete;
@@ -92,16 +95,14 @@ class connection : public std::enable_shared_from_this<connection> {
     static const auto comment = share(":\n\n");
     if (!outgoing_ && is_heartbeat) outgoing_ = comment;
     if (!outgoing_) return;
-    if (parts_->event_bytes + outgoing_->size() > parts_->limits.max_event_bytes) return close();
-    event_bytes_ = outgoing_->size();
-    parts_->event_bytes += event_bytes_;
+    if (!count_outgoing()) return close();
     is_writing_ = true;
     stream_.expires_after(parts_->limits.write_timeout);
     asio::async_write(stream_, asio::buffer(*outgoing_),
                       [self = shared_from_this()](error_code ec, std::size_t) {
                         self->is_writing_ = false;
                         self->outgoing_.reset();
-                        self->parts_->event_bytes -= std::exchange(self->event_bytes_, 0);
+                        self->forget_outgoing();
                         if (ec) return self->close();
                         self->send_events(false);
                       });
@@ -158,8 +159,21 @@ class connection : public std::enable_shared_from_this<connection> {
         });
   }
 
+  // Returns false if all connections together would send too much.
+  bool count_outgoing() {
+    const auto size = outgoing_->size();
+    if (parts_->outgoing_bytes + size > parts_->limits.max_outgoing_bytes) return false;
+    outgoing_bytes_ = size;
+    parts_->outgoing_bytes += size;
+    return true;
+  }
+  void forget_outgoing() { parts_->outgoing_bytes -= std::exchange(outgoing_bytes_, 0); }
+
   void send(http_response r) {
     outgoing_ = r.body ? std::move(r.body) : share({});
+    const bool counts = !is_head_ && outgoing_->size() > small_reply_bytes;
+    if (counts && !count_outgoing())
+      return refuse(503, "the server is sending too much to other clients; try again\n");
     auto& response = response_.emplace();
     response.result(r.status);
     response.version(version_);
@@ -173,6 +187,7 @@ class connection : public std::enable_shared_from_this<connection> {
     auto& serializer = serializer_.emplace(response);
     stream_.expires_after(parts_->limits.write_timeout);
     const auto done = [self = shared_from_this()](error_code ec, std::size_t) {
+      self->forget_outgoing();
       if (ec || !self->keep_alive_) return self->close_gracefully();
       self->read_request();
     };
@@ -241,7 +256,7 @@ class connection : public std::enable_shared_from_this<connection> {
   std::optional<http::response_serializer<http::span_body<const char>>> serializer_;
   std::unique_ptr<event_source> events_;
   shared_text outgoing_;
-  std::size_t event_bytes_ = 0;  // the part of shared_parts::event_bytes of this connection
+  std::size_t outgoing_bytes_ = 0;  // its part of shared_parts::outgoing_bytes
   std::array<char, 4096> discarded_;
   bool is_writing_ = false;
   bool is_head_ = false;

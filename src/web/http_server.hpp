@@ -18,8 +18,10 @@ namespace conclave::web {
 struct http_limits {
   std::size_t max_connections = 1200;
   std::size_t max_event_streams = 1024;
-  // Events that are being sent, of all streams. A stream that would exceed it is closed.
-  std::size_t max_event_bytes = std::size_t{128} * 1024 * 1024;
+  // Events and replies that are being sent, of all connections. A stream that would exceed it is
+  // closed, and a reply that would exceed it is replaced by an error. Replies of a few kilobytes do
+  // not count.
+  std::size_t max_outgoing_bytes = std::size_t{128} * 1024 * 1024;
   std::uint32_t max_header_bytes = 8192;
   std::uint64_t max_body_bytes = 4096;
   std::chrono::milliseconds read_timeout{10'000};   // for a whole request

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conclave/detail/prometheus_writer.hpp"
+#include "web/path_label.hpp"
 
 namespace conclave::web {
 namespace {
@@ -35,8 +36,8 @@ void sample(prometheus_writer& to, const std::string& labels, const histogram& h
 }
 
 std::string labels_of(const recipe_view& r) {
-  return "path=\"" + prometheus_writer::escaped(r.path) + "\",kind=\"" + label_of(r.kind) +
-         "\",layout=\"" + prometheus_writer::escaped(r.layout) + "\"";
+  return "path=\"" + prometheus_writer::escaped(path_label(r.path)) + "\",kind=\"" +
+         label_of(r.kind) + "\",layout=\"" + prometheus_writer::escaped(r.layout) + "\"";
 }
 
 // The figures are PREFIXle_LIMIT in microseconds, PREFIXsum and PREFIXcount.

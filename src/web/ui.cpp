@@ -9,7 +9,7 @@
 #include "web/http_server.hpp"
 #include "web/json.hpp"
 #include "web/live_model.hpp"
-#include "web/metrics.hpp"
+#include "web/metrics_cache.hpp"
 #include "web/views.hpp"
 
 namespace conclave::web {
@@ -146,7 +146,8 @@ struct ui::state {
     }
     if (reads) {
       if (r.path == "/metrics") {
-        auto to = text_reply(200, metrics_text(*model.state(), model.connection(), time));
+        http_reply to;
+        to.response.body = metrics.text(*model.state(), model.connection(), time);
         to.response.content_type = "text/plain; version=0.0.4; charset=utf-8";
         return to;
       }
@@ -211,7 +212,8 @@ struct ui::state {
   }
 
   const bool allows_actions;
-  access guard;  // used only on the server's thread
+  access guard;           // used only on the server's thread
+  metrics_cache metrics;  // likewise
   const std::vector<file> files = all_files();
   std::mutex mutex;
   std::unique_ptr<http_server> server;

@@ -747,6 +747,21 @@ def test_only_some_paths_are_labels(page, served):
     assert page.get("/metrics").text.count("conclave_lock_waiters{") == 50
 
 
+def test_long_paths_are_cut_in_labels(page, served):
+    _, zk = served
+    beginning = "/conclave/" + "\u00e9" * 300
+    for end in "12":
+        zk.create(f"{beginning}{end}/lock-", b"x", ephemeral=True, sequence=True, makepath=True)
+    until(lambda: 'conclave_recipes{kind="lock"} 2\n' in page.get("/metrics").text, "the locks")
+    text = page.get("/metrics").text
+    labels = re.findall(r'conclave_lock_waiters\{path="([^"]*)"', text)
+    assert len(labels) == len(set(labels)) == 2
+    for label in labels:
+        assert len(label.encode()) <= 256 and label.startswith(beginning[:116] + "//")
+    check = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+    assert (check.returncode, check.stdout + check.stderr) == (0, "")
+
+
 def test_the_program_ends_on_a_signal(page):
     events = page.events(VIEWS)
     events.next()

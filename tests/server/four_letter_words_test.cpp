@@ -240,5 +240,31 @@ TEST_F(four_letter_words, are_refused_if_not_allowed_and_unknown_ones_are_not_re
               std::string{word} + " is not executed because it is not in the whitelist.\n");
 }
 
+// Otherwise clients that repeat slow words would delay all requests.
+TEST(slow_words, are_answered_one_in_a_turn) {
+  serve_process server{{"--listen", "0"}};
+  raw_session s{server.tcp()};
+  ASSERT_TRUE(s.handshake(30'000));
+  ASSERT_EQ(s.create("/large", std::string(300 * 1024, 'x')), 0);
+  server.pause();
+  std::vector<loopback_socket> links;
+  for (int i = 0; i < 4; ++i) {
+    links.push_back(connect_to(server.tcp()));
+    links.back().send("dump");
+  }
+  auto fast = connect_to(server.tcp());
+  fast.send("mntr");
+  // After a reply of this size, the server executes the next request only in its next turn.
+  s.link.send_frame(path_request(++s.xid, op::get_data, "/large"));
+  s.link.send_frame(create_request(++s.xid, "/later", "", true));
+  server.resume();
+  int answered_later = 0;
+  for (auto& link : links)
+    answered_later += link.receive_until_end().find("\t/later\n") != std::string::npos ? 1 : 0;
+  EXPECT_GE(answered_later, 2);
+  EXPECT_NE(fast.receive_until_end().find("zk_ephemerals_count\t0\n"), std::string::npos)
+      << "fast words are answered at once";
+}
+
 }  // namespace
 }  // namespace conclave::testing

@@ -6,6 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include <openssl/evp.h>
 
@@ -72,6 +76,19 @@ bool valid_id(std::string_view scheme, std::string_view id) {
   return false;
 }
 
+constexpr std::string_view auth_scheme = "auth";
+
+// An address does not authenticate a user.
+bool proves_a_user(const identity& i) { return i.scheme == "digest"; }
+
+// Calls f(entry) for the first one of equal entries.
+template <class F>
+void for_each_distinct(const std::vector<wire::acl_record>& sent, F f) {
+  std::set<std::tuple<std::int32_t, std::string_view, std::string_view>> seen;
+  for (const auto& a : sent)
+    if (seen.emplace(a.permissions, a.scheme, a.id).second) f(a);
+}
+
 }  // namespace
 
 bool allowed(const acl& access, std::int32_t permissions, const identities& who) {
@@ -85,35 +102,58 @@ bool allowed(const acl& access, std::int32_t permissions, const identities& who)
          std::any_of(who.begin(), who.end(), [](const auto& i) { return i.scheme == "super"; });
 }
 
-std::optional<acl> validate_acl(const std::vector<wire::acl_record>& sent, const identities& who) {
-  acl result;
-  if (sent.size() > max_acl_entries) return std::nullopt;
-  const auto add = [&](std::int32_t permissions, std::string_view scheme, std::string_view id) {
-    result.push_back({permissions, std::string{scheme}, std::string{id}});
-  };
-  for (auto at = sent.begin(); at != sent.end(); ++at) {
-    const auto& a = *at;
-    const bool is_repeated = std::any_of(sent.begin(), at, [&](const auto& b) {
-      return b.permissions == a.permissions && b.scheme == a.scheme && b.id == a.id;
-    });
-    if (is_repeated) continue;
-    if (result.size() > max_acl_entries) return std::nullopt;
-    if (a.scheme == "auth") {
-      bool any = false;
-      for (const auto& i : who) {
-        if (i.scheme != "digest") continue;  // an address does not authenticate a user
-        add(a.permissions, i.scheme, i.id);
-        any = true;
-      }
-      if (!any) return std::nullopt;
-    } else if (valid_id(a.scheme, a.id)) {
-      add(a.permissions, a.scheme, a.id);
-    } else {
-      return std::nullopt;
-    }
+bool add_identity(identities& who, identity added) {
+  if (std::find(who.begin(), who.end(), added) != who.end()) return true;
+  auto bytes = added.id.size();
+  if (bytes > max_identity_bytes || who.size() >= max_identities) return false;
+  for (const auto& i : who) bytes += i.id.size();
+  if (bytes > max_identities_bytes) return false;
+  who.push_back(std::move(added));
+  return true;
+}
+
+bool is_valid_acl(const std::vector<wire::acl_record>& sent, const identities& who) {
+  if (sent.empty() || sent.size() > max_acl_entries) return false;
+  std::size_t user_count = 0, user_bytes = 0;
+  for (const auto& i : who) {
+    if (!proves_a_user(i)) continue;
+    ++user_count;
+    user_bytes += i.scheme.size() + i.id.size();
   }
-  if (result.empty() || result.size() > max_acl_entries) return std::nullopt;
+  std::size_t sent_bytes = 0;
+  for (const auto& a : sent) {
+    sent_bytes += a.scheme.size() + a.id.size();
+    const bool is_auth = a.scheme == auth_scheme;
+    if (is_auth ? user_count == 0 : !valid_id(a.scheme, a.id)) return false;
+  }
+  if (sent_bytes > max_acl_bytes) return false;
+
+  std::size_t count = 0, bytes = 0;
+  for_each_distinct(sent, [&](const wire::acl_record& a) {
+    const bool is_auth = a.scheme == auth_scheme;
+    count += is_auth ? user_count : 1;
+    bytes += is_auth ? user_bytes : a.scheme.size() + a.id.size();
+  });
+  return count <= max_acl_entries && bytes <= max_acl_bytes;
+}
+
+acl expand_acl(const std::vector<wire::acl_record>& sent, const identities& who) {
+  acl result;
+  for_each_distinct(sent, [&](const wire::acl_record& a) {
+    if (a.scheme != auth_scheme) {
+      result.push_back({a.permissions, std::string{a.scheme}, std::string{a.id}});
+      return;
+    }
+    for (const auto& i : who)
+      if (proves_a_user(i)) result.push_back({a.permissions, i.scheme, i.id});
+  });
   return result;
+}
+
+std::size_t size_in_bytes(const acl& access) {
+  std::size_t bytes = 0;
+  for (const auto& entry : access) bytes += entry.scheme.size() + entry.id.size();
+  return bytes;
 }
 
 std::string digest_of(std::string_view user_and_password) {

@@ -63,7 +63,10 @@ void core::begin_serving(moment now) {
   sessions_.restart_timeouts(now.now);
 }
 
-void core::begin_turn(moment now) { now_ = now; }
+void core::begin_turn(moment now) {
+  now_ = now;
+  long_checks_.clear();
+}
 
 void core::extend_sessions(std::chrono::steady_clock::duration silence) {
   sessions_.extend_sessions(silence);
@@ -348,6 +351,7 @@ void core::serve(connection& c, std::string_view frame) {
   wire::reader in{frame};
   const auto header = in.read<wire::request_header>();
   if (!in.ok()) return start_closing(c);
+  long_checks_.clear();
   c.session->last_heard = now_.now;
   if (c.session->shorter_timeout_ms != 0) {
     set_timeout(*c.session, std::exchange(c.session->shorter_timeout_ms, 0));
@@ -446,19 +450,15 @@ errc core::dispatch(connection& c, opcode type, wire::reader& in) {
 void core::authenticate(connection& c, std::int32_t xid, wire::reader& in) {
   const auto request = in.read<wire::auth_request>();
   auto result = errc{};
-  const auto add = [&](identity i) {
-    if (std::find(c.who.begin(), c.who.end(), i) == c.who.end()) c.who.push_back(std::move(i));
-  };
   if (!in.ok()) return start_closing(c);
-  if (c.who.size() >= max_identities) {
-    result = errc::auth_failed;
-  } else if (options_.digest_auth && request.scheme == "digest" && request.auth.data() != nullptr) {
+  if (options_.digest_auth && request.scheme == "digest" && request.auth.data() != nullptr) {
     auto digest = digest_of(request.auth);
     const auto& super = options_.super_digest;
-    if (digest.size() == super.size() &&
-        CRYPTO_memcmp(digest.data(), super.data(), super.size()) == 0)
-      add({"super", ""});
-    add({"digest", std::move(digest)});
+    const bool is_super = digest.size() == super.size() &&
+                          CRYPTO_memcmp(digest.data(), super.data(), super.size()) == 0;
+    const bool is_added = (!is_super || add_identity(c.who, {"super", ""})) &&
+                          add_identity(c.who, {"digest", std::move(digest)});
+    if (!is_added) result = errc::auth_failed;
   } else if (request.scheme != "ip") {  // the "ip" identity was added when the client connected
     result = errc::auth_failed;
   }

@@ -24,10 +24,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -238,6 +240,10 @@ class core {
   errc set_data(connection& c, const wire::set_data_request& what, node*& changed);
   errc set_acl(connection& c, const wire::set_acl_request& what, node*& changed);
   errc check(connection& c, const wire::path_version_request& what);
+  // Checks each long ACL once per request. Thousands of parts of a request can need the same check.
+  bool is_allowed(const connection& c, const std::shared_ptr<const acl>& access,
+                  std::int32_t permissions);
+  bool is_permitted_acl(const std::vector<wire::acl_record>& sent, const identities& who) const;
   std::shared_ptr<const acl> stored_acl(const std::vector<wire::acl_record>& sent,
                                         const identities& who);
   void remove_node(node& n);
@@ -249,7 +255,8 @@ class core {
   errc remove_watches(connection& c, wire::reader& in, bool check_only);
   bool has_room_for_watches(const connection& c, std::size_t more) const;
   void notify(const event& e);
-  void notify(connection& c, event_type type, std::string_view path, const acl& access);
+  void notify(connection& c, event_type type, std::string_view path,
+              const std::shared_ptr<const acl>& access);
   void send_event(connection& c, event_type type, std::string_view path);
 
   core_options options_;
@@ -268,6 +275,9 @@ class core {
   std::size_t event_bytes_ = 0;            // of this turn
   std::string body_;                       // of the current reply; kept to reuse its memory
   std::shared_ptr<const acl> recent_acl_;  // most nodes share one ACL
+  std::size_t expanded_acl_bytes_ = 0;     // of the current request
+  // The results of is_allowed() for long ACLs, during the current request and its watch events.
+  std::map<std::tuple<connection_id, std::shared_ptr<const acl>, std::int32_t>, bool> long_checks_;
   time_point next_reap_;
   bool writable_ = true;
 };

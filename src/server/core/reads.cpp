@@ -33,7 +33,7 @@ errc core::exists(connection& c, wire::reader& in) {
 errc core::get_data(connection& c, std::string_view path, bool watch) {
   const auto* n = tree_.find(path);
   if (n == nullptr) return errc::no_node;
-  if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
+  if (!is_allowed(c, n->row.access, permission::read)) return errc::no_auth;
   if (watch) {
     if (!has_room_for_watches(c, 1)) return errc::quota_exceeded;
     data_watches_.add(path, c.as_watcher(), watch_mode::once);
@@ -48,7 +48,7 @@ errc core::get_data(connection& c, std::string_view path, bool watch) {
 errc core::get_children(connection& c, std::string_view path, bool watch, bool with_stat) {
   const auto* n = tree_.find(path);
   if (n == nullptr) return errc::no_node;
-  if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
+  if (!is_allowed(c, n->row.access, permission::read)) return errc::no_auth;
   if (watch) {
     if (!has_room_for_watches(c, 1)) return errc::quota_exceeded;
     child_watches_.add(path, c.as_watcher(), watch_mode::once);
@@ -104,7 +104,7 @@ errc core::get_all_children_number(connection& c, wire::reader& in) {
   if (!in.ok()) return errc::marshalling_error;
   const auto* n = tree_.find(r.path);
   if (n == nullptr) return errc::no_node;
-  if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
+  if (!is_allowed(c, n->row.access, permission::read)) return errc::no_auth;
   wire::writer{body_}(
       wire::get_all_children_number_response{static_cast<std::int32_t>(tree_.count_below(r.path))});
   return errc{};

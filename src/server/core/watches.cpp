@@ -49,13 +49,13 @@ errc core::set_watches(connection& c, wire::reader& in, bool is_version2) {
     if (const auto* n = tree_.find(path); n == nullptr)
       send_event(c, event_type::removed, path);
     else if (n->row.mzxid > r.relative_zxid)
-      notify(c, event_type::data_changed, path, *n->row.access);
+      notify(c, event_type::data_changed, path, n->row.access);
     else
       data_watches_.add(path, c.as_watcher(), watch_mode::once);
   }
   for (const auto path : r.exist) {
     if (const auto* n = tree_.find(path); n != nullptr)
-      notify(c, event_type::created, path, *n->row.access);
+      notify(c, event_type::created, path, n->row.access);
     else
       data_watches_.add(path, c.as_watcher(), watch_mode::once);
   }
@@ -63,7 +63,7 @@ errc core::set_watches(connection& c, wire::reader& in, bool is_version2) {
     if (const auto* n = tree_.find(path); n == nullptr)
       send_event(c, event_type::removed, path);
     else if (n->counters.pzxid > r.relative_zxid)
-      notify(c, event_type::children_changed, path, *n->row.access);
+      notify(c, event_type::children_changed, path, n->row.access);
     else
       child_watches_.add(path, c.as_watcher(), watch_mode::once);
   }
@@ -101,7 +101,8 @@ errc core::remove_watches(connection& c, wire::reader& in, bool check_only) {
 }
 
 void core::notify(const event& e) {
-  const auto notify_watchers = [&](event_type type, std::string_view path, const acl& access) {
+  const auto notify_watchers = [&](event_type type, std::string_view path,
+                                   const std::shared_ptr<const acl>& access) {
     for (const auto id : watchers_)
       if (const auto c = connections_.find(id); c != connections_.end())
         notify(c->second, type, path, access);
@@ -111,18 +112,19 @@ void core::notify(const event& e) {
   // A removal notifies child watches, too. trigger() skips connections that are already in the
   // list.
   if (e.type == event_type::removed) child_watches_.trigger(e.path, e.type, watchers_);
-  notify_watchers(e.type, e.path, *e.access);
+  notify_watchers(e.type, e.path, e.access);
   if (e.type == event_type::data_changed) return;
 
   watchers_.clear();
   const auto parent = parent_path(e.path);
   child_watches_.trigger(parent, event_type::children_changed, watchers_);
-  notify_watchers(event_type::children_changed, parent, *e.parent_access);
+  notify_watchers(event_type::children_changed, parent, e.parent_access);
 }
 
 // Connections without read permission get no events.
-void core::notify(connection& c, event_type type, std::string_view path, const acl& access) {
-  if (!allowed(access, permission::read, c.who)) return;
+void core::notify(connection& c, event_type type, std::string_view path,
+                  const std::shared_ptr<const acl>& access) {
+  if (!is_allowed(c, access, permission::read)) return;
   mark_ready(c);
   send_event(c, type, path);
 }

@@ -13,6 +13,7 @@ namespace {
 
 using wire::opcode;
 
+constexpr std::size_t short_acl_entries = 8;
 constexpr std::int64_t max_ttl_ms = 0x00ff'ffff'ffff;
 
 std::optional<std::string> to_optional(std::string_view data) {
@@ -39,6 +40,13 @@ enum create_flags : std::int32_t {
 
 bool has_ttl(std::int32_t flags) { return flags == with_ttl || flags == sequential_with_ttl; }
 
+bool is_same(const acl& stored, const std::vector<wire::acl_record>& sent) {
+  return std::equal(stored.begin(), stored.end(), sent.begin(), sent.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.permissions == y.permissions && x.scheme == y.scheme && x.id == y.id;
+                    });
+}
+
 // In a multi, Apache's server looks at the flags of a create and not at its opcode. So a create2
 // gets the reply of a create, without a stat. Returns false for parts that are not valid in a
 // multi.
@@ -64,6 +72,7 @@ bool normalize(wire::multi_part& part) {
 
 errc core::write(connection& c, opcode type, wire::reader& in) {
   if (!writable_) return errc::system_error;
+  expanded_acl_bytes_ = 0;
   if (type == opcode::multi) return multi(c, in);
 
   ++zxid_;  // decremented again if the request fails
@@ -172,11 +181,10 @@ errc core::create(connection& c, opcode type, const creation& what, node*& creat
   const auto slash = what.path.rfind('/');
   if (slash == std::string_view::npos || what.path.find('\0') != std::string_view::npos)
     return errc::bad_arguments;
-  auto access = stored_acl(what.acl, c.who);
-  if (access == nullptr) return errc::invalid_acl;
+  if (!is_permitted_acl(what.acl, c.who)) return errc::invalid_acl;
   auto* parent = tree_.find(parent_path(what.path));
   if (parent == nullptr) return errc::no_node;
-  if (!allowed(*parent->row.access, permission::create, c.who)) return errc::no_auth;
+  if (!is_allowed(c, parent->row.access, permission::create)) return errc::no_auth;
 
   std::string path{what.path};
   const bool is_sequential = what.flags == sequential_with_ttl ||
@@ -191,6 +199,8 @@ errc core::create(connection& c, opcode type, const creation& what, node*& creat
   if (tree_.find(path) != nullptr) return errc::node_exists;
   if (parent->row.kind == node_kind::ephemeral) return errc::no_children_for_ephemerals;
 
+  auto access = stored_acl(what.acl, c.who);
+  if (access == nullptr) return errc::invalid_acl;
   node_row row;
   row.data = to_optional(what.data);
   row.access = std::move(access);
@@ -217,7 +227,7 @@ errc core::remove(connection& c, const wire::path_version_request& what) {
     return errc::bad_arguments;
   const auto* parent = tree_.find(parent_path(what.path));
   if (parent == nullptr) return errc::no_node;
-  if (!allowed(*parent->row.access, permission::remove, c.who)) return errc::no_auth;
+  if (!is_allowed(c, parent->row.access, permission::remove)) return errc::no_auth;
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
   if (version_mismatch(what.version, n->row.version)) return errc::bad_version;
@@ -230,7 +240,7 @@ errc core::set_data(connection& c, const wire::set_data_request& what, node*& ch
   if (!valid_path(what.path)) return errc::bad_arguments;
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
-  if (!allowed(*n->row.access, permission::write, c.who)) return errc::no_auth;
+  if (!is_allowed(c, n->row.access, permission::write)) return errc::no_auth;
   if (version_mismatch(what.version, n->row.version)) return errc::bad_version;
   tree_.set_data(*n, to_optional(what.data), zxid_, now_.wall_ms);
   events_.push_back({event_type::data_changed, std::string{n->path}, n->row.access, nullptr});
@@ -240,12 +250,13 @@ errc core::set_data(connection& c, const wire::set_data_request& what, node*& ch
 
 errc core::set_acl(connection& c, const wire::set_acl_request& what, node*& changed) {
   if (!valid_path(what.path)) return errc::bad_arguments;
-  auto access = stored_acl(what.acl, c.who);
-  if (access == nullptr) return errc::invalid_acl;
+  if (!is_permitted_acl(what.acl, c.who)) return errc::invalid_acl;
   auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
-  if (!allowed(*n->row.access, permission::admin, c.who)) return errc::no_auth;
+  if (!is_allowed(c, n->row.access, permission::admin)) return errc::no_auth;
   if (version_mismatch(what.version, n->row.aversion)) return errc::bad_version;
+  auto access = stored_acl(what.acl, c.who);
+  if (access == nullptr) return errc::invalid_acl;
   tree_.set_acl(*n, std::move(access));
   changed = n;
   return errc{};
@@ -255,27 +266,41 @@ errc core::check(connection& c, const wire::path_version_request& what) {
   if (!valid_path(what.path)) return errc::bad_arguments;
   const auto* n = tree_.find(what.path);
   if (n == nullptr) return errc::no_node;
-  if (!allowed(*n->row.access, permission::read, c.who)) return errc::no_auth;
+  if (!is_allowed(c, n->row.access, permission::read)) return errc::no_auth;
   return version_mismatch(what.version, n->row.version) ? errc::bad_version : errc{};
 }
 
-// Returns null if the ACL is not valid.
+bool core::is_allowed(const connection& c, const std::shared_ptr<const acl>& access,
+                      std::int32_t permissions) {
+  if (access->size() <= short_acl_entries) return allowed(*access, permissions, c.who);
+  const auto [check, is_new] = long_checks_.try_emplace({c.id, access, permissions});
+  if (is_new) check->second = allowed(*access, permissions, c.who);
+  return check->second;
+}
+
+// Like Apache's server, this is checked before the node and its permissions. The ACL is expanded
+// only after those checks, so that a refused request costs little.
+bool core::is_permitted_acl(const std::vector<wire::acl_record>& sent,
+                            const identities& who) const {
+  if (recent_acl_ != nullptr && is_same(*recent_acl_, sent)) return true;
+  const auto is_digest = [](const auto& entry) { return entry.scheme == "digest"; };
+  if (!options_.digest_auth && std::any_of(sent.begin(), sent.end(), is_digest)) return false;
+  return is_valid_acl(sent, who);
+}
+
+// Returns null if the request expands too many ACLs.
 std::shared_ptr<const acl> core::stored_acl(const std::vector<wire::acl_record>& sent,
                                             const identities& who) {
-  const auto same = [&](const acl& a) {
-    return a.size() == sent.size() &&
-           std::equal(a.begin(), a.end(), sent.begin(), [](const auto& x, const auto& y) {
-             return x.permissions == y.permissions && x.scheme == y.scheme && x.id == y.id;
-           });
-  };
-  if (recent_acl_ != nullptr && same(*recent_acl_)) return recent_acl_;
-  const auto is_digest = [](const auto& entry) { return entry.scheme == "digest"; };
-  if (!options_.digest_auth && std::any_of(sent.begin(), sent.end(), is_digest)) return nullptr;
-  auto valid = validate_acl(sent, who);
-  if (!valid) return nullptr;
-  auto stored = std::make_shared<const acl>(std::move(*valid));
-  if (same(*stored))
+  if (recent_acl_ != nullptr && is_same(*recent_acl_, sent)) return recent_acl_;
+  auto stored = std::make_shared<const acl>(expand_acl(sent, who));
+  const bool is_auth = std::any_of(sent.begin(), sent.end(),
+                                   [](const auto& entry) { return entry.scheme == "auth"; });
+  if (is_auth) {
+    expanded_acl_bytes_ += size_in_bytes(*stored);
+    if (expanded_acl_bytes_ > max_expanded_acl_bytes) return nullptr;
+  } else if (stored->size() == sent.size()) {
     recent_acl_ = stored;  // not for "auth" entries, whose meaning depends on the sender
+  }
   return stored;
 }
 

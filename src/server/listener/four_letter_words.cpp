@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "conclave/version.hpp"
 #include "server/listener/service.hpp"
@@ -31,6 +34,13 @@ std::string hex(std::int64_t v) {
 std::string version_line() {
   return "Zookeeper version: " + std::string{protocol_version} + "-conclave-" +
          std::string{version} + ", built on -\n";
+}
+
+// Returns true if the time to answer this word depends on the number of sessions, nodes or watches.
+bool is_slow(std::string_view request) {
+  static constexpr std::array<std::string_view, 6> slow{"dump", "cons", "stat",
+                                                        "wchc", "wchp", backup_command};
+  return std::find(slow.begin(), slow.end(), request.substr(0, 4)) != slow.end();
 }
 
 }  // namespace
@@ -66,6 +76,27 @@ bool service::answers(const client_connection& from, std::string_view word) cons
   constexpr std::array<std::string_view, 3> without_authentication{"ruok", "srvr", "isro"};
   const bool is_trusted = options_.required_auth.empty() || from.from.kind == peer_kind::owner;
   return is_trusted ? contains(default_words, word) : contains(without_authentication, word);
+}
+
+// Answers all fast words, but only one slow word. So clients that repeat slow words delay each
+// request of another client by at most one of them.
+void service::answer_words() {
+  const auto answer = [this](const connection_ptr& c, const std::string& word) {
+    if (c->is_closed()) return;
+    auto text = reply_to(*c, word);
+    send(c, text);
+  };
+  for (auto& [c, word] : std::exchange(pending_words_, {})) {
+    if (is_slow(word))
+      slow_words_.emplace_back(c, std::move(word));
+    else
+      answer(c, word);
+  }
+  if (slow_words_.empty()) return;
+  const auto [c, word] = std::move(slow_words_.front());
+  slow_words_.pop_front();
+  answer(c, word);
+  if (!slow_words_.empty()) boost::asio::post(io_, [] {});  // so that the next turn does not wait
 }
 
 std::string service::reply_to(const client_connection& from, std::string_view request) {

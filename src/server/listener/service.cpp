@@ -193,10 +193,7 @@ void service::end_turn() {
     send(c, out);
   }
   // The answers describe the state after this turn, so they are sent after its commit.
-  for (const auto& [c, word] : std::exchange(pending_words_, {})) {
-    auto text = reply_to(*c, word);
-    send(c, text);
-  }
+  answer_words();
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - turn_began_);
   if (!ready.empty()) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <list>
@@ -116,6 +117,7 @@ class service {
 
   // Returns true if `bytes` are a four-letter word or the beginning of one.
   bool handle_four_letter_word(const connection_ptr& c, std::string_view bytes);
+  void answer_words();
   std::string reply_to(const client_connection& from, std::string_view request);
   std::string run_command(std::string_view word);
   bool answers(const client_connection& from, std::string_view word) const;
@@ -165,6 +167,8 @@ class service {
   // Four-letter words received in this turn. They are answered after the turn's commit.
   std::vector<std::pair<connection_ptr, std::string>> pending_words_;
   ended_nodes ended_nodes_;
+  // Words whose replies can be large. One of them is answered in each turn.
+  std::deque<std::pair<connection_ptr, std::string>> slow_words_;
   // Sessions whose processes exited while the disk was full.
   std::vector<std::int64_t> ended_while_disk_full_;
   std::size_t unsent_bytes_ = 0;      // sum of all connections

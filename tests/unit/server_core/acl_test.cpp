@@ -208,7 +208,7 @@ TEST_F(access_control, survives_a_crash) {
   EXPECT_EQ(again.ask(get_acl("/a")).stat.aversion, 1);
 }
 
-// --- addAuth and whoAmI
+// --- addAuth
 
 TEST_F(access_control, the_reply_to_auth_has_no_zxid) {
   EXPECT_EQ(nobody.ask(auth("digest", "ann:secret")).zxid, 0);
@@ -230,13 +230,160 @@ TEST_F(access_control, an_unknown_scheme_ends_the_connection) {
   EXPECT_FALSE(server.stored().nodes.contains("/after"));
 }
 
-TEST_F(access_control, a_connection_has_at_most_a_hundred_identities) {
+TEST_F(access_control, a_connection_has_at_most_32_identities) {
   auto& c = server.open_session();  // has one identity: its address
-  for (int i = 1; i < 100; ++i) EXPECT_EQ(c.ask(auth("digest", std::to_string(i) + ":x")), ok);
-  EXPECT_EQ(c.ask(who_am_i()).acl.size(), 100u);
-  EXPECT_EQ(c.ask(auth("digest", "100:x")), errc::auth_failed);
+  for (int i = 1; i < 32; ++i) EXPECT_EQ(c.ask(auth("digest", std::to_string(i) + ":x")), ok);
+  EXPECT_EQ(c.ask(who_am_i()).acl.size(), 32u);
+  EXPECT_EQ(c.ask(auth("digest", "1:x")), ok) << "the connection has this identity already";
+  EXPECT_EQ(c.ask(auth("digest", "32:x")), errc::auth_failed);
   EXPECT_TRUE(c.closed());
 }
+
+// The id of the identity that these credentials give has this many bytes.
+std::string credentials_of_size(std::size_t bytes, char first = 'a') {
+  const auto hash_and_colon = digest_of(":").size();
+  return first + std::string(bytes - hash_and_colon - 1, '%') + ":secret";
+}
+
+TEST_F(access_control, an_identity_has_a_limited_size) {
+  auto& largest = server.open_session();
+  EXPECT_EQ(largest.ask(auth("digest", credentials_of_size(1024))), ok);
+  EXPECT_EQ(largest.ask(auth("digest", "ann:" + std::string(100'000, 'p'))), ok)
+      << "the length of a password does not matter";
+  auto& larger = server.open_session();
+  EXPECT_EQ(larger.ask(auth("digest", credentials_of_size(1025))), errc::auth_failed);
+  EXPECT_TRUE(larger.closed());
+}
+
+TEST_F(access_control, the_identities_of_a_connection_have_a_limited_size) {
+  auto& c = server.open_local_session();
+  for (const char user : std::string{"12345678"})
+    EXPECT_EQ(c.ask(auth("digest", credentials_of_size(1024, user))), ok);
+  EXPECT_EQ(c.ask(auth("digest", credentials_of_size(1024, '1'))), ok) << "not a new identity";
+  EXPECT_EQ(c.ask(auth("digest", "ann:secret")), errc::auth_failed);
+  EXPECT_TRUE(c.closed());
+}
+
+// --- the size of an ACL
+
+TEST_F(access_control, an_acl_has_a_limited_size) {
+  const auto entry = [](std::size_t bytes) {
+    const acl_entry shortest{all_permissions, "digest", "u:h"};
+    auto e = shortest;
+    e.id.insert(0, bytes - shortest.scheme.size() - shortest.id.size(), '%');
+    return e;
+  };
+  const acl largest{entry(65'000), entry(536)};
+  EXPECT_EQ(nobody.ask(create_with("/a", largest)), ok);
+  EXPECT_EQ(*server.stored().nodes.at("/a").row.access, largest);
+  EXPECT_EQ(nobody.ask(create_with("/b", {entry(65'000), entry(537)})), errc::invalid_acl);
+  EXPECT_EQ(nobody.ask(create_with("/b", acl(3, entry(30'000)))), errc::invalid_acl)
+      << "duplicates count";
+  EXPECT_EQ(nobody.ask(set_acl("/a", {entry(65'537)})), errc::invalid_acl);
+  EXPECT_EQ(nobody.ask(get("/a")), errc::no_auth) << "the connection stays open";
+}
+
+struct many_identities : access_control {
+  many_identities() {
+    for (const char user : std::string{"12345678"})
+      EXPECT_EQ(c.ask(auth("digest", credentials_of_size(1024, user))), ok);
+  }
+  static acl auth_entries(std::int32_t n) {
+    acl entries;
+    for (std::int32_t i = 0; i < n; ++i) entries.push_back({all_permissions - i, "auth", ""});
+    return entries;
+  }
+  client& c = server.open_local_session();
+};
+
+// Each entry expands to 8 times 1030 bytes.
+TEST_F(many_identities, the_limit_on_an_acl_applies_to_the_expanded_acl) {
+  EXPECT_EQ(c.ask(create_with("/a", auth_entries(7))), ok);
+  EXPECT_EQ(c.ask(get_acl("/a")).acl.size(), 56u);
+  EXPECT_EQ(c.ask(create_with("/b", auth_entries(8))), errc::invalid_acl);
+  EXPECT_EQ(c.ask(set_acl("/a", auth_entries(8))), errc::invalid_acl);
+}
+
+// A request of some kilobytes must not cost the server gigabytes.
+TEST_F(many_identities, the_acls_of_one_request_have_a_limited_size_after_expansion) {
+  const auto creations = [](int n) {
+    std::vector<request> parts;
+    for (int i = 0; i < n; ++i)
+      parts.push_back(create_with("/n" + std::to_string(i), auth_entries(1)));
+    return multi(parts);
+  };
+  const auto refused = c.ask(creations(510)).parts;
+  ASSERT_EQ(refused.size(), 510u);
+  EXPECT_EQ(refused[508], ok);
+  EXPECT_EQ(refused[509], errc::invalid_acl);
+  EXPECT_FALSE(server.stored().nodes.contains("/n0"));
+  const auto accepted = c.ask(creations(509)).parts;
+  ASSERT_EQ(accepted.size(), 509u);
+  EXPECT_EQ(accepted[508], ok);
+}
+
+TEST_F(many_identities, an_invalid_acl_is_reported_before_a_missing_permission) {
+  nobody.ask(create("/a"));
+  nobody.ask(set_acl("/a", world(permission::read)));
+  for (const auto& what : {create_with("/a/b", auth_entries(8)), set_acl("/a", auth_entries(8)),
+                           create_with("/missing/b", auth_entries(8))})
+    EXPECT_EQ(c.ask(what), errc::invalid_acl) << "as Apache's server does";
+  EXPECT_EQ(c.ask(create_with("/a/b", auth_entries(1))), errc::no_auth);
+  EXPECT_EQ(c.ask(set_acl("/a", auth_entries(1))), errc::no_auth);
+  EXPECT_EQ(c.ask(create_with("/missing/b", auth_entries(1))), errc::no_node);
+}
+
+// --- long ACLs, whose checks are remembered during a request
+
+acl long_acl(std::int32_t permissions, const std::string& digest) {
+  acl entries(100, {all_permissions, "ip", "10.0.0.0/8"});
+  for (std::size_t i = 0; i < entries.size(); ++i) entries[i].id = "10.0.0." + std::to_string(i);
+  entries.push_back({permissions, "digest", digest});
+  return entries;
+}
+
+TEST_F(access_control, a_changed_long_acl_applies_to_the_next_part_of_a_transaction) {
+  auto& owner = someone("ann:secret");
+  constexpr auto no_writing = all_permissions & ~permission::write;
+  owner.ask(create_with("/a", long_acl(all_permissions, ann)));
+  owner.ask(create_with("/b", long_acl(no_writing, ann)));
+  auto parts = owner.ask(multi({check("/a"), set("/a", "x"), check("/b"), set("/b", "x")})).parts;
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[2], ok);
+  EXPECT_EQ(parts[3], errc::no_auth) << "another permission, or another ACL, was checked before";
+  owner.ask(set_acl("/a", long_acl(no_writing, ann)));
+  EXPECT_EQ(owner.ask(set("/a", "x")), errc::no_auth);
+  owner.ask(set_acl("/a", long_acl(all_permissions, ann)));
+  EXPECT_EQ(owner.ask(set("/a", "x")), ok);
+}
+
+TEST_F(access_control, a_long_acl_is_checked_for_each_watcher) {
+  auto& owner = someone("ann:secret");
+  owner.ask(create_with("/a", long_acl(all_permissions, ann)));
+  nobody.ask(exists("/a", watched));
+  owner.ask(exists("/a", watched));
+  auto& later = server.open_session();
+  later.ask(exists("/a", watched));
+  later.ask(auth("digest", "ann:secret"));
+  owner.ask(set("/a", "x"));
+  EXPECT_EQ(owner.take_events(), lines{"changed /a"});
+  EXPECT_EQ(later.take_events(), lines{"changed /a"});
+  EXPECT_EQ(nobody.take_events(), lines{});
+}
+
+TEST_F(access_control, a_new_identity_counts_in_the_same_turn_for_a_long_acl) {
+  nobody.ask(create_with("/a", long_acl(all_permissions, ann)));
+  server.turn([&] {
+    nobody.send(get("/a"));
+    nobody.send(auth("digest", "ann:secret"));
+    nobody.send(get("/a"));
+  });
+  EXPECT_EQ(nobody.next_reply(), errc::no_auth);
+  EXPECT_EQ(nobody.next_reply(), ok);
+  EXPECT_EQ(nobody.next_reply(), ok);
+}
+
+// --- who am I
 
 TEST_F(access_control, who_am_i) {
   EXPECT_EQ(nobody.ask(who_am_i()).acl, (acl{{0, "ip", "127.0.0.1"}}));

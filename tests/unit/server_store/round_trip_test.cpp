@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "row_model.hpp"
+#include "server/core/access.hpp"
 #include "server/store/memory_store.hpp"
 #include "server/store/sqlite_store.hpp"
 #include "server/store/store_error.hpp"
@@ -85,6 +88,20 @@ TEST_F(round_trip, every_field) {
   session_row s{low, 30000, {}};
   s.password = {'\0', 'p', '\xff', '\''};
   made.changes.sessions = {s, {high, -1, {}}, {0, 1, {}}};
+  commit(made);
+  expect_kept();
+}
+
+// The store writes these ids with three bytes for each byte.
+TEST_F(round_trip, the_largest_acl) {
+  const acl_entry shortest{31, "digest", "u:h"};
+  const auto bytes = shortest.scheme.size() + shortest.id.size();
+  acl largest(max_acl_entries, shortest);
+  largest.back().id.insert(0, max_acl_bytes - max_acl_entries * bytes, '%');
+  auto made = first_batch(5);
+  auto row = plain_node(5);
+  row.access = std::make_shared<const acl>(std::move(largest));
+  made.put("/a", row);
   commit(made);
   expect_kept();
 }

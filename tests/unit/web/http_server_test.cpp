@@ -2,6 +2,8 @@
 // must not end the program or the other connections.
 #include "web/http_server.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <string>
@@ -22,6 +24,9 @@ class http_client {
  public:
   http_client(const http_server& server, const std::string& path) : socket_{io_} {
     socket_.connect({boost::asio::ip::make_address("127.0.0.1"), server.port()});
+    get(path);
+  }
+  void get(const std::string& path) {
     boost::asio::write(socket_,
                        boost::asio::buffer("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"));
   }
@@ -29,6 +34,12 @@ class http_client {
   std::string read_until(const std::string& end) {
     const auto n = boost::asio::read_until(socket_, boost::asio::dynamic_buffer(received_), end);
     return received_.substr(0, n);
+  }
+  // Reads the rest of a reply whose header was read with read_until().
+  void read_body(std::size_t size) {
+    std::string rest(size - (received_.size() - received_.find("\r\n\r\n") - 4), '\0');
+    boost::asio::read(socket_, boost::asio::buffer(rest));
+    received_.clear();
   }
   // Returns all bytes that are received until the server closes the connection.
   std::string read_all() {
@@ -43,6 +54,8 @@ class http_client {
   std::string received_;
 };
 
+constexpr std::size_t large_size = std::size_t{32} << 20;  // more than the buffers of both sockets
+
 // Sends one event after each call of http_server::notify().
 class events final : public event_source {
  public:
@@ -52,7 +65,7 @@ class events final : public event_source {
   shared_text next() override {
     switch (kind_) {
       case kind::small: return share("data: small\n\n");
-      case kind::large: return share("data: " + std::string(std::size_t{32} << 20, 'x') + "\n\n");
+      case kind::large: return share("data: " + std::string(large_size, 'x') + "\n\n");
       case kind::fails: throw std::bad_alloc{};
       case kind::fails_at_the_end: return nullptr;
     }
@@ -70,6 +83,7 @@ class events final : public event_source {
 http_reply answer(const http_request& r) {
   http_reply to;
   to.response.body = share("text");
+  if (r.path == "/text") to.response.body = share(std::string(large_size, 'x'));
   if (r.path == "/throws") throw std::bad_alloc{};
   if (r.path == "/small") to.events = std::make_unique<events>(events::kind::small);
   if (r.path == "/large") to.events = std::make_unique<events>(events::kind::large);
@@ -101,9 +115,8 @@ TEST(http_server, an_event_stream_that_throws_costs_only_its_connection) {
 // Clients that do not read must not use up the memory of the process.
 TEST(http_server, events_that_are_being_sent_are_limited_for_all_streams_together) {
   http_limits limits;
-  limits.max_event_bytes = std::size_t{80} << 20;
+  limits.max_outgoing_bytes = std::size_t{80} << 20;
   const http_server server{"127.0.0.1", 0, answer, limits};
-  // Each event is larger than the buffers of both sockets.
   http_client first{server, "/large"}, second{server, "/large"};
   first.read_until("data: ");
   second.read_until("data: ");
@@ -113,6 +126,22 @@ TEST(http_server, events_that_are_being_sent_are_limited_for_all_streams_togethe
   EXPECT_NE(http_client(server, "/small").read_until("small").find("data: small"),
             std::string::npos)
       << "small events still fit";
+}
+
+TEST(http_server, replies_that_are_being_sent_count_in_the_limit_of_the_events) {
+  http_limits limits;
+  limits.max_outgoing_bytes = std::size_t{80} << 20;
+  limits.write_timeout = std::chrono::minutes{10};
+  const http_server server{"127.0.0.1", 0, answer, limits};
+  http_client first{server, "/text"}, second{server, "/large"};
+  EXPECT_EQ(first.read_until("\r\n\r\n").substr(0, 12), "HTTP/1.1 200");
+  second.read_until("data: ");
+  EXPECT_EQ(http_client(server, "/text").read_until("\r\n").substr(0, 12), "HTTP/1.1 503");
+  EXPECT_TRUE(http_client(server, "/large").read_all().ends_with("\r\n\r\n")) << "no event";
+  expect_reply(server);  // small replies are always sent
+  first.read_body(large_size);
+  first.get("/text");
+  EXPECT_EQ(first.read_until("\r\n\r\n").substr(0, 12), "HTTP/1.1 200");
 }
 
 }  // namespace
