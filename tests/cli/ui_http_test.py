@@ -500,7 +500,7 @@ def test_the_times_and_the_disk_of_the_server(world):
     for i in range(5):
         world.ok("queue", "push", "jobs", str(i))
     figures = page.events("view=server").until(
-        lambda d: d["server"].get("conclave_flush_us_count", 0) >= 5 and d["server"], "the flushes")
+        lambda d: d["server"].get("conclave_commit_us_count", 0) >= 5 and d["server"], "the commits")
     assert figures["conclave_store_bytes"] > 0 and figures["conclave_disk_free_bytes"] > 0
     assert figures["conclave_journal_bytes"] > 0
     text = page.get("/metrics").text
