@@ -245,7 +245,7 @@ TEST(slow_words, are_answered_one_in_a_turn) {
   serve_process server{{"--listen", "0"}};
   raw_session s{server.tcp()};
   ASSERT_TRUE(s.handshake(30'000));
-  ASSERT_EQ(s.create("/large", std::string(300 * 1024, 'x')), 0);
+  ASSERT_EQ(s.create("/large", std::string(300'000, 'x')), 0);
   server.pause();
   std::vector<loopback_socket> links;
   for (int i = 0; i < 4; ++i) {

@@ -34,14 +34,14 @@ bool allowed(const acl& access, std::int32_t permissions, const identities& who)
 // Limits on the identities of one connection.
 inline constexpr std::size_t max_identities = 32;
 inline constexpr std::size_t max_identity_bytes = 1024;
-inline constexpr std::size_t max_identities_bytes = 8 * 1024;  // of all of them together
+inline constexpr std::size_t max_identities_bytes = 8u << 10;  // of all of them together
 
 // Limits on the ACL of one node. They apply to the ACL that the client sends and to the ACL that
 // the server stores for it. Only the bytes of the schemes and ids count.
 inline constexpr std::size_t max_acl_entries = 1000;
-inline constexpr std::size_t max_acl_bytes = 64 * 1024;
+inline constexpr std::size_t max_acl_bytes = 64u << 10;
 // Limit on the stored ACLs of all nodes whose "auth" entries one request expands.
-inline constexpr std::size_t max_expanded_acl_bytes = 4 * 1024 * 1024;
+inline constexpr std::size_t max_expanded_acl_bytes = 4u << 20;
 
 // Has no effect if `who` already contains the identity. Returns false if the identity would exceed
 // a limit.
