@@ -34,6 +34,7 @@ struct world_options {
   std::chrono::milliseconds session_timeout{600'000};
   std::chrono::milliseconds connect_wait{0};
   bool renew_expired = true;
+  std::size_t max_request_bytes = client_options{}.max_request_bytes;
   // The delay of a packet in one direction is random between these two.
   std::chrono::microseconds least_delay{1000};
   std::chrono::microseconds most_delay{1000};
