@@ -446,14 +446,17 @@ task<owned_nodes::replacement> owned_nodes::resolve_replacement(const std::strin
 task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
   removal_result result;
   auto& item = plan.item;
-  bool with_records = true;
+  bool with_records = !plan.parent_records.empty();
   bool may_be_removed = false;
+  std::size_t nodes_in_one_request = nodes_.size();
+  int losses = 0;
   duration delay = retry_delay;
   // A node of another contender may have the name of a deleted node.
   if (exist_ && !context_.session_ended() && plan.must_verify) co_await drop_deleted();
   while (exist_ && !context_.session_ended()) {
+    const auto count = std::min(nodes_in_one_request, nodes_.size());
     transaction t;
-    for (const auto& n : nodes_) t.remove(n.path());
+    for (std::size_t i = 0; i < count; ++i) t.remove(nodes_[i].path());
     if (item.on_release == action::remove_with_claim)
       t.remove(item.path, item.version);
     else if (!item.path.empty())
@@ -464,17 +467,20 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
           t.set(n.parent, r->second);
     error_code ec;
     bool refused = false;
+    bool may_be_too_large = false;
     if (t.size() == 1) {
       const auto pending = context_.send(
           requests::remove(context_.defaults(), nodes_[0].path(), any_version), verified_on_);
       const auto got = co_await pending;
       ec = got.ec;
+      may_be_too_large = got.may_be_too_large;
     } else {
       const auto pending = context_.send(requests::commit(context_.defaults(), t), verified_on_);
       const auto got = co_await pending;
       ec = got.ec;
+      may_be_too_large = got.may_be_too_large;
       refused = got.value.failed_part().has_value();
-      const bool by_another_part = refused && *got.value.failed_part() >= nodes_.size();
+      const bool by_another_part = refused && *got.value.failed_part() >= count;
       if (by_another_part && !item.path.empty()) {
         const auto item_ec = co_await update_refused_item(item, ec);
         if (item_ec) result.item_error = item_ec;
@@ -484,6 +490,10 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
       // We are not permitted to write the parent, or one of several nodes was deleted.
       if (by_another_part) ec = errc::no_auth;
     }
+    if (!ec && count < nodes_.size()) {
+      forget_first(count);
+      continue;
+    }
     result.confirmed = !ec;
     context_.end_session_if_dead(ec);
     if (!ec || context_.session_ended()) break;
@@ -492,7 +502,17 @@ task<owned_nodes::removal_result> owned_nodes::remove(removal_plan& plan) {
       with_records = false;
       continue;
     }
-    if (!is_connection_error(ec)) {
+    // With the parent records, the release of many nodes is larger than their creation. The nodes
+    // need not be removed in one transaction, because the contender no longer holds the lock.
+    const bool too_large = ec == errc::too_large || may_be_too_large;
+    if (too_large && (with_records || count > 1)) {
+      if (!std::exchange(with_records, false)) nodes_in_one_request = count / 2;
+      if (ec == errc::too_large) continue;  // not sent
+    }
+    // The server may close the connection because of this request, and would do so every time. Each
+    // lost connection suspends all holds of the client.
+    const bool lost_often = ec == errc::connection_loss && ++losses > 2;
+    if (!is_connection_error(ec) || may_be_too_large || lost_often) {
       co_await context_.pause(delay);
       delay = std::min<duration>(delay * 2, longest_retry_delay);
     }
@@ -519,6 +539,14 @@ task<error_code> owned_nodes::update_refused_item(claimed_item& item, error_code
   else if (found.value)
     item.version = found.value->version;
   co_return error_code{};
+}
+
+void owned_nodes::forget_first(std::size_t count) {
+  const auto end = nodes_.begin() + static_cast<std::ptrdiff_t>(count);
+  for (auto n = nodes_.begin(); n != end; ++n)
+    if (std::exchange(n->registered, false))
+      context_.session().registered_nodes.remove(n->path(), czxid_);
+  nodes_.erase(nodes_.begin(), end);
 }
 
 void owned_nodes::forget() {

@@ -129,7 +129,7 @@ class owned_nodes {
   };
   struct removal_plan {
     // The new parent records, by parent path. remove() writes these records in the transaction that
-    // removes the nodes, unless an ACL forbids it.
+    // removes the nodes, unless an ACL forbids it or the request would be too large.
     std::map<std::string, std::string> parent_records;
     claimed_item item;
     bool must_verify = false;  // the nodes may have been deleted already
@@ -138,7 +138,8 @@ class owned_nodes {
     bool confirmed = false;  // the server has removed the nodes for this contender
     error_code item_error;   // the reason why the item was not removed
   };
-  // Continues until the server has confirmed the removal or the session has ended. Cannot fail.
+  // Continues until the server has confirmed the removal or the session has ended. Cannot fail. If
+  // one request cannot remove all nodes, several requests remove them.
   task<removal_result> remove(removal_plan& plan);
   // Must be called if the nodes were removed by other means than remove(), for example by the
   // transaction of the next contender.
@@ -173,6 +174,7 @@ class owned_nodes {
   // or clears `item`, so that the next attempt does not include it. Returns the reason why the item
   // cannot be removed.
   task<error_code> update_refused_item(claimed_item& item, error_code refusal);
+  void forget_first(std::size_t count);
   void set_created(std::int64_t czxid, binding where);
   bool owner_only() const noexcept {
     return context_.request().data == lock_request::data_format::owner_only;

@@ -407,7 +407,8 @@ void machine::forget_session() {
   password_.clear();
   session_confirmed_ = false;
   last_answered_sent_ = time_point::min();
-  last_zxid_ = 0;  // the server of the new session may have been reset
+  last_zxid_ = watched_zxid_ = 0;  // the server of the new session may have been reset
+  set_watches_in_flight_ = 0;
   timeout_ = options_.session_timeout;
   fail_all(errc::session_expired);
   end_watches(watch_event::kind::session_ended);

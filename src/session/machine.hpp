@@ -118,6 +118,10 @@ class machine {
   std::vector<notice> take_notices() { return std::exchange(notices_, {}); }
   bool has_notices() const noexcept { return !notices_.empty(); }
 
+  // Limits the size of each set_watches request. The default is far below the frames that servers
+  // accept. For tests.
+  void limit_set_watches(std::size_t bytes) noexcept { set_watches_bytes_ = bytes; }
+
   // Adds a log line to the notices, if a log callback is set.
   void log(log_level level, std::string text);
 
@@ -212,9 +216,10 @@ class machine {
   message_result take_oversized(const wire::frame_splitter::oversized_frame& frame);
   message_result take_message(const wire::reply_header& header, wire::reader& in);
   message_result take_event(wire::reader& in);
-  message_result watches_refused(errc e);
+  message_result take_set_watches_reply(errc result);
   message_result take_reply(const wire::reply_header& header, wire::reader& in);
   message_result take_auth_reply(const wire::reply_header& header);
+  void note_zxid(std::int64_t zxid) noexcept;
   bool store_watch(const operation& op, std::int32_t error);
   void answered(time_point sent_at) noexcept;
   bool awaits(const wire::reply_header& header) const noexcept;
@@ -283,6 +288,15 @@ class machine {
   std::size_t add_watches_in_flight_ = 0;
 
   watch_registry watches_;
+  // The client has received every event up to this zxid. It stays behind last_zxid_ from a lost
+  // connection until a server has set all watches again, because the client may have missed events
+  // until then.
+  std::int64_t watched_zxid_ = 0;
+  // The set_watches requests of the current or last connection that the server has not accepted.
+  std::size_t set_watches_in_flight_ = 0;
+  // ZooKeeper closes the connection if a request is larger than 1 MiB. set_watches has no error
+  // reply for that, so the client would reconnect forever.
+  std::size_t set_watches_bytes_ = std::size_t{128} * 1024;
   // Paths of persistent watches that no watcher needs. These watches stay on the server, because
   // removing them would also remove other watches of the path.
   std::set<std::string, std::less<>> unneeded_watches_;

@@ -10,10 +10,6 @@ namespace {
 
 using kind = session_event::kind;
 
-// ZooKeeper closes the connection if a frame is larger. setWatches has no error reply for that, so
-// the client would reconnect forever.
-constexpr std::size_t rearm_bytes = std::size_t{128} * 1024;
-
 bool ends_session(errc e) { return e == errc::session_expired || e == errc::session_moved; }
 
 }  // namespace
@@ -65,7 +61,7 @@ machine::message_result machine::take_oversized(
                             " bytes, more than max_reply_bytes");
   input_.skip_oversized();
   if (!std::exchange(received_on_connection_, true)) hosts_.succeeded();
-  last_zxid_ = std::max(last_zxid_, header.zxid);
+  note_zxid(header.zxid);
   answered(sent.sent_at);
   if (sent.type == wire::opcode::add_watch && add_watches_in_flight_ > 0) --add_watches_in_flight_;
   auto op = std::move(sent.op);
@@ -131,7 +127,9 @@ void machine::resume(time_point now) {
     send_frame(frame, now);
     auths_in_flight_.push_back(nullptr);
   }
-  for (const auto& frame : watches_.rearm_frames(last_zxid_, rearm_bytes)) send_frame(frame, now);
+  const auto frames = watches_.rearm_frames(watched_zxid_, set_watches_bytes_);
+  set_watches_in_flight_ = frames.size();
+  for (const auto& frame : frames) send_frame(frame, now);
   auto waiting = std::exchange(waiting_, {});
   for (auto& w : waiting) {
     if (const auto ec = why_refused(*w.op))
@@ -147,15 +145,24 @@ machine::message_result machine::take_message(std::string_view payload) {
   const auto result = in.ok() ? take_message(header, in) : malformed;
   // The zxid is stored only after the message was accepted. An invalid message could contain a zxid
   // that no server has reached, and every server would then refuse the client.
-  if (result != malformed) last_zxid_ = std::max(last_zxid_, header.zxid);
+  if (result != malformed) note_zxid(header.zxid);
   return result;
+}
+
+// Events arrive before any reply with their zxid. But on a new connection, the server first sends
+// the missed events with its replies to set_watches. Until the last of these replies, the zxid of a
+// reply does not show which events have arrived.
+void machine::note_zxid(std::int64_t zxid) noexcept {
+  last_zxid_ = std::max(last_zxid_, zxid);
+  if (set_watches_in_flight_ == 0) watched_zxid_ = last_zxid_;
 }
 
 machine::message_result machine::take_message(const wire::reply_header& header, wire::reader& in) {
   // A handshake alone does not count as success. Otherwise the client would reconnect without delay
   // to a server that closes every connection after the handshake or refuses the watches.
-  const bool overloaded = header.xid == wire::special_xid::set_watches && header.error != 0;
-  if (!overloaded && !std::exchange(received_on_connection_, true)) hosts_.succeeded();
+  const bool accepts_watches = header.xid == wire::special_xid::set_watches && header.error == 0;
+  const bool watches_pending = set_watches_in_flight_ > (accepts_watches ? 1u : 0u);
+  if (!watches_pending && !std::exchange(received_on_connection_, true)) hosts_.succeeded();
   if (static_cast<errc>(header.error) == errc::session_closed_require_sasl_auth) {
     // The server requires authentication, and all credentials were sent. A reconnect would have the
     // same result.
@@ -176,7 +183,7 @@ machine::message_result machine::take_message(const wire::reply_header& header, 
       return accepted;
     case wire::special_xid::auth: return take_auth_reply(header);
     case wire::special_xid::set_watches:
-      return header.error == 0 ? accepted : watches_refused(static_cast<errc>(header.error));
+      return take_set_watches_reply(static_cast<errc>(header.error));
     default:
       if (header.xid == close_xid_ && in_flight_.empty()) {
         finish(kind::closed, errc::closed);
@@ -186,14 +193,18 @@ machine::message_result machine::take_message(const wire::reply_header& header, 
   }
 }
 
-machine::message_result machine::watches_refused(errc e) {
-  log(log_level::error, to_string(host_) + " refused the watches: " + error_code{e}.message());
-  // An overloaded server may accept the watches next time. A server that does not know the request
-  // will never accept them.
-  if (e == errc::throttled || e == errc::operation_timeout || e == errc::request_timeout ||
-      e == errc::system_error)
-    return needs_handshake;
-  end_watches(watch_event::kind::watch_lost);
+machine::message_result machine::take_set_watches_reply(errc result) {
+  if (result != errc{}) {
+    log(log_level::error,
+        to_string(host_) + " refused the watches: " + error_code{result}.message());
+    // An overloaded server may accept the watches next time. A server that does not know the
+    // request will never accept them.
+    if (result == errc::throttled || result == errc::operation_timeout ||
+        result == errc::request_timeout || result == errc::system_error)
+      return needs_handshake;
+    end_watches(watch_event::kind::watch_lost);
+  }
+  if (set_watches_in_flight_ > 0) --set_watches_in_flight_;
   return accepted;
 }
 

@@ -123,7 +123,7 @@ std::size_t watch_registry::size() const noexcept {
   return n;
 }
 
-std::vector<std::string> watch_registry::rearm_frames(std::int64_t last_zxid,
+std::vector<std::string> watch_registry::rearm_frames(std::int64_t seen_zxid,
                                                       std::size_t max_bytes) const {
   std::vector<std::string> frames;
   wire::set_watches2_request request;
@@ -136,10 +136,10 @@ std::vector<std::string> watch_registry::rearm_frames(std::int64_t last_zxid,
   const auto flush = [&] {
     if (bytes == 0) return;
     constexpr auto xid = wire::special_xid::set_watches;
-    request.relative_zxid = last_zxid;
+    request.relative_zxid = seen_zxid;
     auto& frame = frames.emplace_back();
     if (request.persistent.empty() && request.recursive.empty()) {
-      const wire::set_watches_request old{last_zxid, request.data, request.exist, request.child};
+      const wire::set_watches_request old{seen_zxid, request.data, request.exist, request.child};
       wire::append_frame(frame, wire::request_header{xid, wire::opcode::set_watches}, old);
     } else {
       wire::append_frame(frame, wire::request_header{xid, wire::opcode::set_watches2}, request);

@@ -47,10 +47,11 @@ class watch_registry {
 
   std::size_t size() const noexcept;  // number of watched paths, summed over all kinds
 
-  // Returns request frames that set all watches on a new connection. Each frame is at most
+  // Returns request frames that set all watches on a new connection. The server reports the changes
+  // after `seen_zxid`. Each frame is at most
   // `max_bytes` long, unless a single path is longer. Uses setWatches where possible, because
   // servers before ZooKeeper 3.6 do not know setWatches2.
-  std::vector<std::string> rearm_frames(std::int64_t last_zxid, std::size_t max_bytes) const;
+  std::vector<std::string> rearm_frames(std::int64_t seen_zxid, std::size_t max_bytes) const;
 
  private:
   struct hash {

@@ -16,6 +16,7 @@ client_options options_of(const world_options& o) {
   c.connect_wait = o.connect_wait;
   c.renew_expired = o.renew_expired;
   c.metrics = o.metrics;
+  c.max_request_bytes = o.max_request_bytes;
   c.reconnect = [](unsigned n) { return std::chrono::milliseconds{std::min(100 * n, 1000u)}; };
   return c;
 }
@@ -236,6 +237,7 @@ void client::connection_attempt(std::uint64_t attempt) {
   auto& l = links_[current_];
   l.id = current_;
   l.address = address_;
+  l.in_up.set_limit(accepted_bytes_);
   world_.route(l.id, this);
   world_.serve([&](server_impl::core& c) { c.connected(l.id, {}); });
   machine_.connected(now());
@@ -284,9 +286,9 @@ void client::arrive_up(std::uint64_t id) {
   });
   l = find(id);
   if (l == nullptr) return;
-  if (struck) {
+  if (struck || l->in_up.failed()) {
     l->up.clear();  // TCP has no gaps: later bytes never arrive
-    return end_link(*l, *struck);
+    return end_link(*l, struck.value_or(disconnect_style{}));
   }
   if (p.last) close_at_server(*l);
 }

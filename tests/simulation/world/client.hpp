@@ -78,6 +78,8 @@ class client final : public recipes::session_context, public std::enable_shared_
   void disconnect_after_bytes(direction d, std::size_t n, disconnect_style how = {});
   bool fault_pending() const noexcept { return fault_.has_value(); }
   void forget_fault() { fault_.reset(); }
+  // The server closes the connection when it receives a larger request.
+  void limit_requests(std::size_t bytes);
   // Refuses new connections of this client.
   void refuse_connections(bool yes) noexcept { refused_ = yes; }
   // Delays all messages until the stall ends, in both directions or only to the client. No message
@@ -156,7 +158,7 @@ class client final : public recipes::session_context, public std::enable_shared_
     bool handshake_sent = false, handshake_arrived = false, handshake_reply_arrived = false,
          handshake_reply_counted = false;
     bool handshake_reply_traced = false;  // for the trace only
-    wire::frame_splitter in_up{std::size_t{1} << 24};
+    wire::frame_splitter in_up{0};        // connection_attempt() sets the limit
     std::optional<std::int32_t>
         marked;  // the xid of the request whose reply is dropped or replaced
   };
@@ -213,6 +215,7 @@ class client final : public recipes::session_context, public std::enable_shared_
 
   simulated::traffic traffic_;
   std::optional<fault> fault_;
+  std::size_t accepted_bytes_ = std::size_t{1} << 24;  // see limit_requests()
   bool refused_ = false;
   bool stalled_ = false;
   bool only_down_ = false;

@@ -91,6 +91,11 @@ void client::stall(bool yes, bool only_down) {
   if (!yes) deliver_postponed();
 }
 
+void client::limit_requests(std::size_t bytes) {
+  accepted_bytes_ = bytes;
+  if (auto* l = current()) l->in_up.set_limit(bytes);
+}
+
 void client::limit_writes(std::size_t frames) {
   world_.write_trace(
       [&] { return "the socket of " + name() + " accepts " + std::to_string(frames) + " frames"; });

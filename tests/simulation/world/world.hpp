@@ -35,6 +35,7 @@ struct world_options {
   std::chrono::milliseconds connect_wait{0};
   bool renew_expired = true;
   std::shared_ptr<conclave::metrics> metrics = {};  // shared by all clients
+  std::size_t max_request_bytes = client_options{}.max_request_bytes;
   // The delay of a packet in one direction is random between these two.
   std::chrono::microseconds least_delay{1000};
   std::chrono::microseconds most_delay{1000};

@@ -223,6 +223,30 @@ TEST_F(kept_lock, a_contender_that_came_during_a_lost_connection_is_found) {
   c.check_end();
 }
 
+// The next connection is lost, too, after each of its first frames. Setting the two watches of the
+// kept lock again takes two of its requests.
+TEST_F(kept_lock, a_contender_that_came_before_another_lost_connection_is_found) {
+  owner().machine().limit_set_watches(1);
+  for (std::size_t frames = 1; frames < 8; ++frames) {
+    SCOPED_TRACE(frames);
+    const auto l = kept(keeping(1min));
+    owner().refuse_connections(true);
+    owner().disconnect();
+    c.world.advance(100ms);
+    const auto other = c.add(1, kind);
+    const auto b = other->lock();
+    c.world.advance(100ms);
+    owner().disconnect_after_frames(direction::down, frames);
+    owner().refuse_connections(false);
+    ASSERT_TRUE(c.world.run_until([&] { return b->granted(); }, 5s));
+    owner().forget_fault();
+    other->unlock(b);
+    l->close();
+    other->close();
+    c.check_end();
+  }
+}
+
 TEST_F(kept_lock, is_not_granted_after_the_deadline) {
   const auto l = kept();
   owner().pause();

@@ -235,5 +235,75 @@ TEST_P(several_locks, a_waiter_whose_node_is_overwritten_and_then_deleted_fails)
   check_end();
 }
 
+// A lock whose release, with the parent records, is larger than the creation of its nodes.
+class large_locks : public testing::Test, protected one_lock {
+ protected:
+  explicit large_locks(const world_options& options = {}) : one_lock{options, true} {}
+
+  attempt_pointer holder_of(int paths) {
+    auto t = c.request;
+    t.parents.clear();
+    by_hand().create("/locks");
+    for (int i = 0; i < paths; ++i) {
+      t.parents.push_back("/locks/" + std::string(190, 'x') + std::to_string(i));
+      by_hand().create(t.parents.back());
+    }
+    auto a = c.begin(0, t);
+    EXPECT_TRUE(c.granted(a));
+    c.world.advance(1s);
+    return a;
+  }
+  direct_client& by_hand() { return c.world.by_hand(); }
+  void expect_release(const attempt_pointer& a) {
+    a->leave();
+    ASSERT_TRUE(c.world.run_until([&] { return a->done(); }, 5s));
+    EXPECT_FALSE(a->contender().release_result());
+    check_end();
+  }
+};
+
+struct large_locks_of_a_limited_client : large_locks {
+  large_locks_of_a_limited_client() : large_locks{{.max_request_bytes = 4096}} {}
+};
+
+TEST_F(large_locks_of_a_limited_client, are_released) {
+  const auto a = holder_of(12);
+  const auto before = c.world.client(0).traffic();
+  expect_release(a);
+  EXPECT_EQ((c.world.client(0).traffic() - before).all(), 1);
+}
+
+TEST_F(large_locks, are_released_if_the_server_refuses_the_parent_records) {
+  c.world.client(0).limit_requests(20'000);
+  const auto a = holder_of(55);
+  const auto connections = c.world.client(0).machine().connection();
+  expect_release(a);
+  EXPECT_EQ(c.world.client(0).machine().connection(), connections + 1);
+}
+
+TEST_F(large_locks, are_released_in_parts_if_the_server_accepts_less_than_before) {
+  const auto a = holder_of(300);
+  c.world.client(0).machine().limit_set_watches(10'000);
+  c.world.client(0).limit_requests(20'000);
+  const auto connections = c.world.client(0).machine().connection();
+  expect_release(a);
+  EXPECT_LE(c.world.client(0).machine().connection(), connections + 4);
+}
+
+// Every new connection suspends the other holds of the client.
+TEST_F(large_locks, do_not_reconnect_in_a_tight_loop) {
+  const auto a = holder_of(2);
+  auto& link = c.world.client(0);
+  const auto connections = link.machine().connection();
+  link.limit_requests(600);  // much less than any real server accepts
+  a->leave();
+  c.world.advance(10s);
+  EXPECT_FALSE(a->done());
+  EXPECT_LT(link.machine().connection(), connections + 40);
+  link.limit_requests(1'000'000);
+  ASSERT_TRUE(c.gone(a));
+  check_end();
+}
+
 }  // namespace
 }  // namespace conclave::simulated

@@ -49,6 +49,22 @@ struct parsed_requests {
   }
 };
 
+using zxids = std::vector<std::int64_t>;
+
+// Answers all requests. Returns the relative zxids of the set_watches requests.
+zxids relative_zxids(virtual_loop& loop) {
+  zxids all;
+  while (loop.has_request()) {
+    const auto r = loop.take_request();
+    if (r.xid == wire::special_xid::set_watches) {
+      wire::reader in{r.body};
+      all.push_back(in.read<wire::set_watches_request>().relative_zxid);
+    }
+    loop.answer(r);
+  }
+  return all;
+}
+
 TEST(rearm, sends_nothing_without_watches) {
   EXPECT_TRUE(watch_registry{}.rearm_frames(7, chunk).empty());
 }
@@ -164,18 +180,127 @@ TEST(rearm, persistent_watchers_are_notified_of_possibly_missed_events) {
   EXPECT_EQ(loop.machine().watch_count(), 3u);
 }
 
-TEST(rearm, is_repeated_if_the_server_is_overloaded) {
+// The reply that refuses the watches has a newer zxid. A server that is asked for the changes after
+// that zxid does not report those that happened before.
+TEST(rearm, is_repeated_with_the_same_zxid_if_the_server_is_overloaded) {
+  for (const auto e :
+       {errc::throttled, errc::operation_timeout, errc::request_timeout, errc::system_error}) {
+    SCOPED_TRACE(static_cast<int>(e));
+    virtual_loop loop;
+    loop.attach();
+    const auto w = loop.journal_watcher("w");
+    loop.submit(get("/a", w));
+    loop.answer_all();
+    const auto seen = loop.zxid();
+    loop.lose_connection();
+    loop.attach();
+    loop.take_journal();
+    loop.answer_error(loop.take_request(), e);
+    EXPECT_EQ(loop.machine().state(), session_state::suspended);
+    EXPECT_EQ(loop.machine().watch_count(), 1u) << "all watches are kept";
+    loop.attach();
+    EXPECT_EQ(loop.last_handshake().last_zxid_seen, loop.zxid());
+    EXPECT_EQ(relative_zxids(loop), zxids{seen});
+    const auto all_seen = loop.zxid();
+    loop.lose_connection();
+    loop.attach();
+    EXPECT_EQ(relative_zxids(loop), zxids{all_seen});
+  }
+}
+
+class several_frames : public testing::Test {
+ protected:
+  several_frames() {
+    loop.machine().limit_set_watches(1);  // one path in each request
+    loop.attach();
+    watch("/a");
+    watch("/b");
+    seen = loop.zxid();
+    loop.lose_connection();
+    loop.attach();
+    loop.take_journal();
+  }
+  void watch(const char* path) {
+    loop.submit(get(path, loop.journal_watcher("w")));
+    loop.answer_all();
+  }
+  void reconnect() {
+    loop.lose_connection();
+    loop.attach();
+  }
   virtual_loop loop;
-  loop.attach();
-  const auto w = loop.journal_watcher("w");
-  loop.submit(get("/a", w));
-  loop.answer_all();
-  loop.lose_connection();
-  loop.attach();
-  loop.take_journal();
+  std::int64_t seen = 0;
+};
+
+// The second server that is asked must still report what the first one could not.
+TEST_F(several_frames, keep_the_zxid_until_all_of_them_were_answered) {
+  for (int i = 0; i < 3; ++i) {
+    loop.answer(loop.take_request());
+    reconnect();
+    EXPECT_EQ(loop.last_handshake().last_zxid_seen, loop.zxid());
+  }
+  EXPECT_EQ(relative_zxids(loop), (zxids{seen, seen}));
+  const auto all_seen = loop.zxid();
+  reconnect();
+  EXPECT_EQ(relative_zxids(loop), (zxids{all_seen, all_seen}));
+}
+
+TEST_F(several_frames, keep_the_zxid_if_one_of_them_was_refused) {
+  loop.answer(loop.take_request());
   loop.answer_error(loop.take_request(), errc::throttled);
-  EXPECT_EQ(loop.machine().state(), session_state::suspended);
-  EXPECT_EQ(loop.machine().watch_count(), 1u) << "all watches are kept";
+  loop.attach();
+  EXPECT_EQ(relative_zxids(loop), (zxids{seen, seen}));
+}
+
+TEST_F(several_frames, delay_the_reconnect_if_one_of_them_is_refused_each_time) {
+  const auto before = loop.clock();
+  for (int i = 0; i < 4; ++i) {
+    loop.answer(loop.take_request());
+    loop.answer_error(loop.take_request(), errc::throttled);
+    loop.attach();
+  }
+  EXPECT_GE(loop.clock() - before, std::chrono::seconds{1});
+}
+
+TEST_F(several_frames, keep_the_zxid_for_watches_that_were_not_called) {
+  loop.event(watch_event::kind::changed, "/a");
+  loop.answer(loop.take_request());
+  reconnect();
+  EXPECT_EQ(relative_zxids(loop), zxids{seen});
+}
+
+TEST_F(several_frames, keep_the_zxid_while_new_watches_are_requested) {
+  loop.submit(get("/c", loop.journal_watcher("w")));
+  loop.answer(loop.take_request());
+  reconnect();
+  EXPECT_EQ(relative_zxids(loop), (zxids{seen, seen}));
+  const auto all_seen = loop.zxid();
+  reconnect();
+  EXPECT_EQ(relative_zxids(loop), (zxids{all_seen, all_seen, all_seen}));
+}
+
+TEST_F(several_frames, of_a_new_session_begin_with_its_own_zxid) {
+  loop.answer(loop.take_request());
+  loop.lose_connection();
+  const auto attach_to_new_session = [&] {
+    loop.accept();
+    loop.accept_session(first_session + 1);
+  };
+  attach_to_new_session();
+  watch("/c");
+  const auto all_seen = loop.zxid();
+  loop.lose_connection();
+  attach_to_new_session();
+  EXPECT_EQ(relative_zxids(loop), zxids{all_seen});
+}
+
+TEST_F(several_frames, that_are_refused_for_good_do_not_keep_the_zxid) {
+  loop.answer_error(loop.take_request(), errc::unimplemented);
+  loop.answer(loop.take_request());
+  watch("/c");
+  const auto all_seen = loop.zxid();
+  reconnect();
+  EXPECT_EQ(relative_zxids(loop), zxids{all_seen});
 }
 
 TEST(rearm, watches_are_lost_if_the_server_refuses_them) {
