@@ -1,7 +1,7 @@
 #include "base/valid_path.hpp"
 #include "client/call.hpp"
-#include "client/callback_queue.hpp"
 #include "conclave/election.hpp"
+#include "recipes/callback_queue.hpp"
 #include "recipes/observer.hpp"
 
 namespace conclave {
@@ -9,7 +9,7 @@ namespace conclave {
 struct election_observer::own {
   detail::core_pointer core;
   callback on_leader;
-  client_impl::callback_queue callbacks;
+  recipes::callback_queue callbacks;
   std::shared_ptr<recipes::observer> watching;
 };
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "client/callback_queue.hpp"
 #include "client/core.hpp"
 #include "conclave/detail/locking.hpp"
 #include "conclave/hold.hpp"
@@ -33,8 +32,6 @@ struct lock_handle {
   std::optional<std::size_t> permits;  // of a semaphore
   std::function<task_holds()> held_while_waiting;
   bool ended = false;  // the lock object was destroyed; used inside a session_context::scope
-  // Calls the callbacks that the user has set for this lock. Null if there are none.
-  std::shared_ptr<callback_queue> callbacks;
 };
 
 // Creates the lock that the request describes. The caller must have checked the path. If

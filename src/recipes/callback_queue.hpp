@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-namespace conclave::client_impl {
+namespace conclave::recipes {
 
 class callback_queue {
  public:
@@ -54,4 +54,4 @@ class callback_queue {
   bool closed_ = false;
 };
 
-}  // namespace conclave::client_impl
+}  // namespace conclave::recipes
