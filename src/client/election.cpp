@@ -95,9 +95,8 @@ election::election(client& c, std::string path, election_options options)
 }
 
 election::~election() {
-  client_impl::keep_in_child(*own_->core, state_);
   client_impl::keep_in_child(*own_->core, own_);
-  resign();
+  client_impl::end(state_);  // its callbacks push into own_->callbacks
   if (!own_->core->forked()) own_->callbacks.close();
 }
 

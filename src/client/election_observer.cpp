@@ -36,7 +36,7 @@ election_observer::election_observer(client& c, std::string path, callback on_le
 election_observer::~election_observer() {
   client_impl::keep_in_child(*own_->core, own_);
   client_impl::in_recipes(own_->core, [&] { own_->watching->stop(); });
-  if (!own_->core->forked()) own_->callbacks.close();
+  if (!own_->core->forked()) own_->callbacks.close(recipes::callback_queue::rest::discard);
 }
 
 }  // namespace conclave

@@ -59,8 +59,9 @@ void unlock(const lock_pointer& l, const hold& h) noexcept;
 void downgrade(const lock_pointer& l);
 // Releases all holds and completes all waiting calls with operation_aborted.
 void abandon(const lock_pointer& l) noexcept;
-// Called when the lock object is destroyed. Like abandon(), but also waits for running callbacks,
-// except for a callback that is itself destroying the lock object.
+// Called when the lock object is destroyed. Like abandon(), but also waits for a running callback
+// and calls the rest of them. Does not wait for a callback that is itself destroying the lock
+// object.
 void end(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;
