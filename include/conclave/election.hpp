@@ -79,9 +79,12 @@ class election {
   // exclusive locks. Also throws it if the id is "__REVOKE__" or contains "\nid ", because both
   // have a special meaning in the data of lock nodes.
   election(client& c, std::string path, election_options options = {});
-  // Resigns. Calls that wait for the leadership complete with operation_aborted. After the
-  // destructor has returned, no callback is running, and none is called again. If a callback itself
-  // calls the destructor, its current call continues.
+  // Resigns. Calls that wait for the leadership complete with operation_aborted. Before the
+  // destructor returns, all callbacks of earlier events have run, and on_event has reported
+  // stop_start of a candidacy (but often not stop_complete). The destructor runs some of them
+  // itself, so its caller must not own a mutex that a callback locks. After it has returned, no
+  // callback is running, and none is called again. If a callback itself calls the destructor, the
+  // rest of the callbacks run inside it, and its current call continues afterwards.
   ~election();
   election(const election&) = delete;
   election& operator=(const election&) = delete;

@@ -1,12 +1,18 @@
 // Options for a lock. The defaults are right for most uses.
 //
-// Callbacks of one lock run one at a time, on the I/O thread or on a thread that calls into this
-// library. The library holds none of its internal mutexes while a callback runs. So a callback may
-// call unlock(), start async_ operations and destroy the lock object. It must not block: on the I/O
-// thread, blocking calls throw errc::would_deadlock. It must not throw: an exception that escapes
-// from a callback terminates the program. No callback runs after the lock's destructor has
-// returned. There is one exception: if a callback itself calls the destructor, that callback
-// continues.
+// Callbacks of one lock object run one at a time, in the order of their events, on the I/O thread
+// or on a thread that calls into this library. For example, on_acquired never runs before
+// on_released of the previous acquisition. The library holds none of its internal mutexes while a
+// callback runs. So a callback may call unlock(), start async_ operations and destroy the lock
+// object. It must not block: on the I/O thread, blocking calls throw errc::would_deadlock. It must
+// not throw: an exception that escapes from a callback terminates the program.
+//
+// The lock's destructor releases the lock. Before it returns, all callbacks of earlier events and
+// of this release have run. The destructor waits for a callback that another thread is running, and
+// runs the rest itself. So the caller must not own a mutex that a callback locks. A callback that
+// runs during the destructor must not use the lock object. No callback runs after the destructor
+// has returned. There is one exception: if a callback itself calls the destructor, that callback
+// continues. The rest of the callbacks then run inside it, before the destructor returns.
 #pragma once
 
 #include <chrono>
@@ -53,10 +59,9 @@ struct lock_options {
   // neither of them.
   //
   // on_acquired runs before the acquiring call returns or completes, and on_released runs before
-  // unlock() returns. There is one exception: another callback of this lock may be running at the
-  // time of the grant or release. The thread that runs it then runs on_acquired or on_released
-  // next, and the call may return before that. The lock's destructor discards callbacks that still
-  // wait for another callback.
+  // unlock() returns. There is one exception: another thread may be running callbacks of this lock
+  // object at that time. That thread then also runs on_acquired or on_released, and the call may
+  // return before that.
   //
   // With keep_for or local_handoffs, each acquisition still calls on_acquired, and its unlock()
   // calls on_released, even if the lock stays with the object. When the object itself releases the
@@ -68,9 +73,6 @@ struct lock_options {
   // on_acquired if there is no connection at that time. on_restored runs when the client has
   // reconnected and verified the lock's node. If the lock is released or lost before that,
   // on_restored does not run. See hold.hpp.
-  //
-  // If a thread calls unlock() while another thread delivers an event of the hold, the callback for
-  // this event may run after on_released.
   std::function<void(const hold&)> on_suspended;
   std::function<void(const hold&)> on_restored;
   // on_lost runs when the hold is lost. `why` is the reason. See hold::lost() and hold::why_lost().

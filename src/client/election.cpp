@@ -1,9 +1,9 @@
 #include "conclave/election.hpp"
 
 #include "client/call.hpp"
-#include "client/callback_queue.hpp"
 #include "client/contenders.hpp"
 #include "client/locking.hpp"
+#include "recipes/callback_queue.hpp"
 #include "recipes/candidacy.hpp"
 #include "recipes/contender_data.hpp"
 #include "recipes/first_contenders.hpp"
@@ -43,7 +43,7 @@ struct election::own : std::enable_shared_from_this<own> {
   detail::core_pointer core;
   std::string path;
   election_options options;
-  client_impl::callback_queue callbacks;
+  recipes::callback_queue callbacks;
   // Belongs to the current leadership, or to the next one if there is none. Used inside a
   // session_context::scope.
   std::stop_source resignation;
@@ -95,9 +95,8 @@ election::election(client& c, std::string path, election_options options)
 }
 
 election::~election() {
-  client_impl::keep_in_child(*own_->core, state_);
   client_impl::keep_in_child(*own_->core, own_);
-  resign();
+  client_impl::end(state_);  // its callbacks push into own_->callbacks
   if (!own_->core->forked()) own_->callbacks.close();
 }
 

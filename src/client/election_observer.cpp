@@ -1,7 +1,7 @@
 #include "base/valid_path.hpp"
 #include "client/call.hpp"
-#include "client/callback_queue.hpp"
 #include "conclave/election.hpp"
+#include "recipes/callback_queue.hpp"
 #include "recipes/observer.hpp"
 
 namespace conclave {
@@ -9,7 +9,7 @@ namespace conclave {
 struct election_observer::own {
   detail::core_pointer core;
   callback on_leader;
-  client_impl::callback_queue callbacks;
+  recipes::callback_queue callbacks;
   std::shared_ptr<recipes::observer> watching;
 };
 
@@ -36,7 +36,7 @@ election_observer::election_observer(client& c, std::string path, callback on_le
 election_observer::~election_observer() {
   client_impl::keep_in_child(*own_->core, own_);
   client_impl::in_recipes(own_->core, [&] { own_->watching->stop(); });
-  if (!own_->core->forked()) own_->callbacks.close();
+  if (!own_->core->forked()) own_->callbacks.close(recipes::callback_queue::rest::discard);
 }
 
 }  // namespace conclave

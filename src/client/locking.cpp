@@ -11,7 +11,6 @@
 #include "client/call.hpp"
 #include "recipes/contender_data.hpp"
 #include "recipes/lock_kinds.hpp"
-#include "recipes/lock_option_members.hpp"
 #include "recipes/recipe_path.hpp"
 #include "recipes/thread_holds.hpp"
 
@@ -22,22 +21,6 @@ namespace {
 using caller = recipes::lock_object::caller;
 
 std::string this_process() { return host_name() + ':' + std::to_string(::getpid()); }
-
-// Options that are not callbacks stay as they are.
-template <class Option>
-void call_through(std::shared_ptr<callback_queue>&, Option&) {}
-
-template <class... Arguments>
-void call_through(std::shared_ptr<callback_queue>& callbacks,
-                  std::function<void(Arguments...)>& f) {
-  if (!f) return;
-  if (!callbacks) callbacks = std::make_shared<callback_queue>();
-  f = [callbacks, shared = std::make_shared<const std::function<void(Arguments...)>>(std::move(f))](
-          Arguments... arguments) {
-    callbacks->push([shared, arguments...] { (*shared)(arguments...); });
-    callbacks->run();
-  };
-}
 
 // True if a result of this type can represent that the lock was not acquired.
 template <class Result>
@@ -174,8 +157,6 @@ lock_pointer make_lock(client& c, std::string path, recipes::lock_request reques
   options.keep_for =
       std::min<std::chrono::nanoseconds>(options.keep_for, std::chrono::hours{24 * 365 * 100});
   l->path = std::move(path);
-  std::apply([&](auto&... all) { (call_through(l->callbacks, all), ...); },
-             recipes::members_of(options));
   l->object = std::make_shared<recipes::lock_object>(
       l->core->recipes, std::move(request), std::move(admission), options, std::move(on_progress));
   return l;
@@ -287,7 +268,8 @@ void end(const lock_pointer& l) noexcept {
   keep_in_child(*l->core, l);
   in_recipes(l->core, [&] { l->ended = true; });
   abandon(l);
-  if (l->callbacks && !l->core->forked()) l->callbacks->close();
+  const auto& callbacks = l->object->callbacks();
+  if (callbacks && !l->core->forked()) callbacks->close();
 }
 
 hold hold_of(const lock_pointer& l, role r) {

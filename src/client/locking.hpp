@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "client/callback_queue.hpp"
 #include "client/core.hpp"
 #include "conclave/detail/locking.hpp"
 #include "conclave/hold.hpp"
@@ -33,8 +32,6 @@ struct lock_handle {
   std::optional<std::size_t> permits;  // of a semaphore
   std::function<task_holds()> held_while_waiting;
   bool ended = false;  // the lock object was destroyed; used inside a session_context::scope
-  // Calls the callbacks that the user has set for this lock. Null if there are none.
-  std::shared_ptr<callback_queue> callbacks;
 };
 
 // Creates the lock that the request describes. The caller must have checked the path. If
@@ -62,8 +59,9 @@ void unlock(const lock_pointer& l, const hold& h) noexcept;
 void downgrade(const lock_pointer& l);
 // Releases all holds and completes all waiting calls with operation_aborted.
 void abandon(const lock_pointer& l) noexcept;
-// Called when the lock object is destroyed. Like abandon(), but also waits for running callbacks,
-// except for a callback that is itself destroying the lock object.
+// Called when the lock object is destroyed. Like abandon(), but also waits for a running callback
+// and calls the rest of them. Does not wait for a callback that is itself destroying the lock
+// object.
 void end(const lock_pointer& l) noexcept;
 hold hold_of(const lock_pointer& l, role r);
 std::uint64_t this_thread() noexcept;

@@ -61,8 +61,7 @@ void lock_object::grant_locally(const attempt_ptr& a, const caller_ptr& who) {
   add(a);
   last_hold(a->role) = a->hold;
   who->hold = a->hold;
-  if (options_->on_acquired)
-    context_->post([f = options_->on_acquired, h = a->hold] { f(conclave::hold{h}); });
+  notify_user(&lock_options::on_acquired, a->hold);
   complete(who, {});
 }
 

@@ -73,7 +73,7 @@ void lock_object::attempt::start_contender(std::shared_ptr<contender> before) {
 void lock_object::attempt::begin_release() {
   if (hold->release()) {
     note_hold_ended({});
-    notify_user(options_->on_released);
+    notify_user(&lock_options::on_released);
   }
   release_admission();
   stage_ = stage::releasing;
@@ -163,7 +163,8 @@ void lock_object::attempt::reached(step s) {
 void lock_object::attempt::enqueued(std::size_t contenders_ahead) {
   // Report this once, even if there are several paths or a new session.
   if (std::exchange(position_reported_, true)) return;
-  context_->post([f = options_->on_enqueued, contenders_ahead] { f(contenders_ahead); });
+  if (const auto o = owner_.lock())
+    o->call_user([f = options_, contenders_ahead] { f->on_enqueued(contenders_ahead); });
 }
 
 void lock_object::attempt::begin_hold() {
@@ -195,7 +196,7 @@ void lock_object::attempt::granted() {
   if (waiting_caller) trace_ = waiting_caller->trace;
   if (options_->on_revocation) contender_->report_revocations();
   report(progress::kind::granted);
-  notify_user(options_->on_acquired);
+  notify_user(&lock_options::on_acquired);
   if (const auto o = owner_.lock()) {
     o->last_hold(role) = hold;
     o->reorder(shared_from_this());
@@ -250,7 +251,7 @@ void lock_object::attempt::suspended() {
     return;
   }
   hold->suspend(true);
-  notify_user(options_->on_suspended);
+  notify_user(&lock_options::on_suspended);
 }
 
 void lock_object::attempt::restored() {
@@ -259,7 +260,7 @@ void lock_object::attempt::restored() {
     return;
   }
   hold->suspend(false);
-  notify_user(options_->on_restored);
+  notify_user(&lock_options::on_restored);
 }
 
 void lock_object::attempt::lost(error_code why) {
@@ -270,11 +271,14 @@ void lock_object::attempt::lost(error_code why) {
   }
   hold->lose(why);
   note_hold_ended(why);
-  context_->post([h = hold, f = options_->on_lost, why] {
-    h->loss().request_stop();
-    if (f) f(conclave::hold{h}, why);
-  });
+  const auto request_stop = [h = hold] { h->loss().request_stop(); };
+  context_->post(request_stop);
   const auto o = owner_.lock();
+  if (o && options_->on_lost) {
+    // Another thread may call on_lost before the posted function runs.
+    o->call_user(request_stop);
+    o->call_user([f = options_, h = hold, why] { f->on_lost(conclave::hold{h}, why); });
+  }
   if (o) o->reorder(shared_from_this());
   if (!progress_callback_) return;
   report(progress::kind::lost, why);
@@ -287,7 +291,7 @@ void lock_object::attempt::lost(error_code why) {
 void lock_object::attempt::revocation_asked() {
   adopt_local_hold();
   was_revoked_ = true;
-  if (!is_kept()) return notify_user(options_->on_revocation);
+  if (!is_kept()) return notify_user(&lock_options::on_revocation);
   if (const auto o = owner_.lock()) o->release_kept(and_then::start_next);
 }
 
@@ -312,7 +316,7 @@ recall_watch::state lock_object::attempt::others() const {
 void lock_object::attempt::end_local_hold() {
   if (hold->release()) {
     note_hold_ended({});
-    notify_user(options_->on_released);
+    notify_user(&lock_options::on_released);
   }
   stage_ = stage::kept;
   contender_->report_revocations();
@@ -352,8 +356,9 @@ void lock_object::attempt::report(progress::kind what, error_code why, bool rele
   if (progress_callback_) (*progress_callback_)({what, node_, why, released});
 }
 
-void lock_object::attempt::notify_user(const std::function<void(const conclave::hold&)>& f) {
-  if (f) context_->post([f, h = hold] { f(conclave::hold{h}); });
+void lock_object::attempt::notify_user(
+    std::function<void(const conclave::hold&)> lock_options::*callback) {
+  if (const auto o = owner_.lock()) o->notify_user(callback, hold);
 }
 
 }  // namespace conclave::recipes

@@ -89,7 +89,7 @@ class lock_object::attempt final : public contender_events,
   void release_admission();
   void begin_release();
   void report(progress::kind what, error_code why = {}, bool released = false);
-  void notify_user(const std::function<void(const conclave::hold&)>& f);
+  void notify_user(std::function<void(const conclave::hold&)> lock_options::*callback);
 
   std::shared_ptr<session_context> context_;
   std::weak_ptr<lock_object> owner_;

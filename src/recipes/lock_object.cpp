@@ -55,6 +55,11 @@ acquire_outcome outcome_of(const lock_object::caller& who, const error_code& ec)
   return who.has_deadline ? acquire_outcome::timed_out : acquire_outcome::cancelled;
 }
 
+bool calls_user(const lock_options& o) {
+  return o.on_enqueued || o.on_acquired || o.on_released || o.on_suspended || o.on_restored ||
+         o.on_lost || o.on_revocation;
+}
+
 }  // namespace
 
 lock_object::lock_object(std::shared_ptr<session_context> context, lock_request request,
@@ -63,6 +68,7 @@ lock_object::lock_object(std::shared_ptr<session_context> context, lock_request 
     : context_{std::move(context)},
       kind_{kind_of(request, static_cast<bool>(f))},
       options_{shared_options(options)},
+      callbacks_{calls_user(options) ? std::make_shared<callback_queue>() : nullptr},
       progress_callback_{f ? std::make_shared<progress_callback>(std::move(f)) : nullptr},
       clock_{context_->clock()} {
   const auto set = [&](lock_request& each) {
@@ -361,6 +367,19 @@ void lock_object::complete(const caller_ptr& who, error_code ec) {
     if (who->trace) who->trace->end_acquire(outcome, ec, who->hold);
     who->complete(ec);
   });
+}
+
+void lock_object::notify_user(std::function<void(const conclave::hold&)> lock_options::*callback,
+                              std::shared_ptr<hold_state> h) {
+  if (!((*options_).*callback)) return;
+  call_user([o = options_, callback, h = std::move(h)] { ((*o).*callback)(conclave::hold{h}); });
+}
+
+// Another thread may open the next scope before the posted function runs. So the order of the
+// callbacks must be decided here.
+void lock_object::call_user(std::function<void()> f) {
+  callbacks_->push(std::move(f));
+  context_->post([callbacks = callbacks_] { callbacks->run(); });
 }
 
 }  // namespace conclave::recipes

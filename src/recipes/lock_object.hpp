@@ -22,6 +22,7 @@
 #include "base/metric_counters.hpp"
 #include "conclave/lock_options.hpp"
 #include "recipes/acquisition_trace.hpp"
+#include "recipes/callback_queue.hpp"
 #include "recipes/contender.hpp"
 #include "recipes/hold_state.hpp"
 #include "recipes/local_lock.hpp"
@@ -117,6 +118,9 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
 
   // --- called outside of a session_context::scope, by any thread
 
+  // Calls the callbacks of the options. Null if none of them is set.
+  const std::shared_ptr<callback_queue>& callbacks() const noexcept { return callbacks_; }
+
   // Acquires a kept lock, without a request. On failure, the caller must call acquire().
   enum class local_result { acquired, in_use, not_kept };
   local_result try_acquire_locally() noexcept;
@@ -180,6 +184,11 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   bool confirm_local_grant() noexcept;
   void complete_waiting(error_code why);
   void complete(const caller_ptr& who, error_code ec);
+  // Calls this callback of the options, if it is set, after the scope and in the order of events.
+  void notify_user(std::function<void(const conclave::hold&)> lock_options::*callback,
+                   std::shared_ptr<hold_state> h);
+  // Like notify_user(), for a function that calls one of the callbacks of the options.
+  void call_user(std::function<void()> f);
 
   // Returns null if nothing is counted.
   lock_counters* counters() const noexcept {
@@ -195,6 +204,7 @@ class lock_object : public std::enable_shared_from_this<lock_object> {
   // Do not read `layout`, `owner` and `tickets` here, because they have default values. request_
   // has the actual ones.
   std::shared_ptr<const lock_options> options_;
+  std::shared_ptr<callback_queue> callbacks_;
   std::string seen_holder_;        // the holder that the last caller with errc::lock_busy found
   std::list<caller_ptr> waiting_;  // callers that wait locally
   // True if complete_waiting() is registered with session_context::on_session_end().

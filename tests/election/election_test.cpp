@@ -215,10 +215,13 @@ TEST_F(election_test, is_not_destroyed_before_its_callback_has_returned) {
 TEST_F(election_test, may_be_destroyed_by_its_own_callback) {
   std::unique_ptr<election> e;
   inbox<bool> destroyed;
+  int stops = 0;
   auto o = named("a");
   o.on_event = [&](const election_event& what) {
+    if (what.type == election_event::kind::stop_start) ++stops;
     if (what.type != election_event::kind::elected_complete) return;
     e.reset();
+    EXPECT_EQ(stops, 1);
     destroyed.put(true);
   };
   e = std::make_unique<election>(zk, path, o);

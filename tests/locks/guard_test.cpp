@@ -231,5 +231,43 @@ TEST_F(guard, callbacks_report_every_acquisition_and_its_end) {
   EXPECT_EQ(callbacks.all(), "acquired released ") << "by the destructor";
 }
 
+TEST_F(guard, callbacks_report_the_end_if_one_of_them_destroys_the_lock) {
+  listener callbacks;
+  std::unique_ptr<mutex> m;
+  auto o = callbacks.report();
+  o.on_acquired = [&](const hold&) {
+    m.reset();
+    callbacks.events.put("destroyed");
+  };
+  m = std::make_unique<mutex>(zk, wait_queue.path(), o);
+  m->async_lock(asio::use_future).get();
+  EXPECT_EQ(callbacks.all(), "released destroyed ");
+  EXPECT_TRUE(wait_queue.wait_for(0));
+}
+
+TEST_F(guard, callbacks_report_the_end_if_the_lock_is_destroyed_while_one_of_them_runs) {
+  listener callbacks;
+  std::promise<void> go_on;
+  auto o = callbacks.report();
+  o.on_acquired = [&](const hold&) {
+    callbacks.events.put("acquired");
+    go_on.get_future().wait();
+  };
+  auto m = std::make_unique<mutex>(zk, wait_queue.path(), o);
+  auto locked = m->async_lock(asio::use_future);
+  EXPECT_EQ(callbacks.events.take(), "acquired");
+  std::string seen;
+  auto destroyed = run_async([&] {
+    m.reset();
+    seen = callbacks.all();
+  });
+  // The I/O thread is inside the callback, so nothing shows when the destructor waits for it.
+  EXPECT_FALSE(ready(destroyed, 50ms));
+  go_on.set_value();
+  destroyed.get();
+  EXPECT_EQ(seen, "released ");
+  locked.get();
+}
+
 }  // namespace
 }  // namespace conclave::testing

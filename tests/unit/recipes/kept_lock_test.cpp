@@ -1,8 +1,11 @@
 // Locks that stay with their lock object after unlock(): lock_options::keep_for and local_handoffs.
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -388,6 +391,42 @@ TEST_F(kept_lock, callbacks_of_each_local_hold_run) {
   EXPECT_EQ(released, 4);
   l->close();
   EXPECT_EQ(released, 4);
+  c.check_end();
+}
+
+// A thread has released the lock and not yet called what its scope has posted. Another thread is
+// granted the lock meanwhile.
+TEST_F(kept_lock, callbacks_run_in_the_order_of_the_events) {
+  using recipes::session_context;
+  auto o = keeping();
+  std::string events;
+  o.on_acquired = [&](const conclave::hold&) { events += "acquired "; };
+  o.on_released = [&](const conclave::hold&) { events += "released "; };
+  const auto l = std::make_shared<recipes::lock_object>(owner().shared_from_this(), kind.request,
+                                                        kind.admission, o);
+  const auto acquire = [&] {
+    const auto who = std::make_shared<recipes::lock_object::caller>();
+    who->complete = [](error_code ec) { EXPECT_FALSE(ec); };
+    const session_context::scope inside{owner()};
+    l->acquire(who);
+  };
+  acquire();
+  c.world.advance(50ms);
+  EXPECT_EQ(events, "acquired ");
+  std::vector<std::function<void()>> posted;
+  {
+    session_context::scope inside{owner()};
+    l->release(role::exclusive);
+    posted = inside.end();
+  }
+  acquire();
+  for (const auto& f : posted) f();
+  EXPECT_EQ(events, "acquired released acquired ");
+  {
+    const session_context::scope inside{owner()};
+    l->close({});
+  }
+  EXPECT_EQ(events, "acquired released acquired released ");
   c.check_end();
 }
 
