@@ -1,8 +1,8 @@
 // Options for a lock. The defaults are right for most uses.
 //
 // Callbacks of one lock object run one at a time, in the order of their events, on the I/O thread
-// or on a thread that calls into this library. For example, on_acquired never runs before
-// on_released of the previous acquisition. The library holds none of its internal mutexes while a
+// or on a thread that calls into this library. For example, on_acquired of a mutex never runs
+// before on_released of its previous hold. The library holds none of its internal mutexes while a
 // callback runs. So a callback may call unlock(), start async_ operations and destroy the lock
 // object. It must not block: on the I/O thread, blocking calls throw errc::would_deadlock. It must
 // not throw: an exception that escapes from a callback terminates the program.
