@@ -106,10 +106,10 @@ struct server_options {
   std::size_t max_request_bytes = 0xfffff;
   std::chrono::milliseconds handshake_limit{10'000};  // how long a client's handshake may take
   // The server disconnects a client that does not read its replies. This happens when more than
-  // max_unsent_bytes wait to be sent to the client, not counting its largest reply, or when the client
-  // has read nothing for stall_limit. stall_limit does not apply to sessions that are bound to a
-  // process on the Unix socket. If more than 512 MiB wait to be sent to all clients together, the
-  // server also disconnects the clients that have unread replies.
+  // max_unsent_bytes wait to be sent to the client, not counting its largest reply, or when the
+  // client has read nothing for stall_limit. stall_limit does not apply to sessions that are bound
+  // to a process on the Unix socket. If more than 512 MiB wait to be sent to all clients together,
+  // the server also disconnects the clients that have unread replies.
   std::size_t max_unsent_bytes = 64u << 20;
   std::chrono::milliseconds stall_limit{30'000};
 

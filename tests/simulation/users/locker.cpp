@@ -345,8 +345,8 @@ bool judge::name_may_be_deleted_by_previous_owner(const call& c) {
   constexpr instant moment = 300ms;
   for (const auto& node : c.hold->nodes())
     for (auto [gone, end] = deleted_names_.equal_range(node); gone != end; ++gone) {
-      const bool is_gone = world_.server().up() &&
-                           world_.by_hand().get(node).stat.czxid != c.hold->token();
+      const bool is_gone =
+          world_.server().up() && world_.by_hand().get(node).stat.czxid != c.hold->token();
       const auto since = is_gone ? c.started_at : now();
       const auto& [when, owner] = gone->second;
       if (since < (owner != nullptr ? owner->may_be_unaware_until(when, moment) : when + moment))
