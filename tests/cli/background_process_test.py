@@ -187,8 +187,8 @@ def test_no_descriptors_for_another_guard(world):
 
 def test_a_guard_that_is_stopped_while_the_server_is_restarted_is_replaced(world):
     """`conclave` exits only after a guard keeps the session, because no other process would keep
-    it."""
-    p = world.start_conclave("lock", "--session-timeout", "2s", "x", "--", "sh", "-c",
+    it. The session timeout leaves a busy machine time to restart the server."""
+    p = world.start_conclave("lock", "--session-timeout", "4s", "x", "--", "sh", "-c",
                              BACKGROUND + "; read a", stdin=subprocess.PIPE)
     background = int(p.stdout.readline())
     first, = until(lambda: guards(world), "the guard")
@@ -202,7 +202,8 @@ def test_a_guard_that_is_stopped_while_the_server_is_restarted_is_replaced(world
     assert p.returncode == 0
     expect_held_while_alive(world, background)
     kill_server(world)
-    r = world.conclave("lock", "-w", "4", "x", "--", "true")
+    # Waits longer than the session timeout.
+    r = world.conclave("lock", "-w", "6", "x", "--", "true")
     assert (r.returncode, alive(background)) == (1, True), r
     assert first not in guards(world)
     kill(background)
