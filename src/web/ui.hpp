@@ -35,7 +35,7 @@ struct ui_options {
   // Returns the replies to the four-letter word ends. Called at most once per second, and only
   // after holds have ended.
   std::function<std::vector<std::string>()> read_session_ends;
-  // Returns the addresses of the connected sessions. Returns nothing if no server tells them.
+  // Returns the addresses of the connected sessions. Returns nothing if no server reports them.
   // Called at most every five seconds, and only while somebody looks at a lock.
   std::function<std::optional<session_addresses>()> read_addresses;
 };
