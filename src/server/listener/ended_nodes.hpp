@@ -1,7 +1,7 @@
 // The ephemeral nodes that were removed last because their sessions ended.
 //
 // A watch event does not show whether a client has deleted a node, or whether its session has
-// ended. A program that follows locks reads this list to tell a loss from a release.
+// ended. A program that follows locks reads this list to distinguish losses from releases.
 #pragma once
 
 #include <cstddef>
